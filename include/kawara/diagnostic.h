@@ -5,9 +5,9 @@
 
 namespace kawara {
 
-/// What Kawara refused: text that is no program, a directive that is not legal, arguments that do not
-/// fit. `what()` is the whole message, as the command line prints it: what was asked, where, why, and
-/// what to do instead.
+/// What Kawara refused: text that is no program, a directive that is not legal, arguments that do
+/// not fit. `what()` is the whole message, as the command line prints it: what was asked, where,
+/// why, and what to do instead.
 class Error : public std::runtime_error {
 public:
   Error(std::string code, const std::string& message)

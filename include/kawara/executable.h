@@ -91,10 +91,10 @@ struct Timing {
 class Executable {
 public:
   /// Runs on the caller's memory: one entry per input, output and inout, none of them overlapping.
-  /// Sizes that were fixed by `Program::schedule` may be left out. Throws Error when an entry is missing
-  /// (K0401), too short (K0402), of another element type (K0403), const but written (K0408) or no tensor
-  /// of the program (K0407), and when sizes are missing (K0431), unknown (K0430), or other than
-  /// those the code was made for (K0405).
+  /// Sizes that were fixed by `Program::schedule` may be left out. Throws Error when an entry is
+  /// missing (K0401), too short (K0402), of another element type (K0403), const but written (K0408)
+  /// or no tensor of the program (K0407), and when sizes are missing (K0431), unknown (K0430), or
+  /// other than those the code was made for (K0405).
   void run(const std::map<std::string, TensorData>& tensors, const Sizes& sizes = {}) const;
 
   /// Time per call on inputs of a fixed pattern.

@@ -30,8 +30,9 @@ public:
   std::vector<std::string> tensors() const; ///< inputs, outputs and inouts
   std::string print() const;                ///< canonical loop text
 
-  /// The source order, for all sizes, or for those given: what is fixed becomes constant in the code.
-  /// Throws Error where an access may leave its tensor (K0170) or a temp is read unwritten (K0171).
+  /// The source order, for all sizes, or for those given: what is fixed becomes constant in the
+  /// code. Throws Error where an access may leave its tensor (K0170) or a temp is read unwritten
+  /// (K0171).
   Schedule schedule(const Sizes& sizes = {}) const;
 
   struct Impl;

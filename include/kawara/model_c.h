@@ -1,8 +1,8 @@
 #ifndef KAWARA_MODEL_C_H
 #define KAWARA_MODEL_C_H
 
-/* Models from C. Functions that can fail return 0 when they did not; the message of the last failure is
-   kawara_model_message(), or in the caller's memory for kawara_model_load(). */
+/* Models from C. Functions that can fail return 0 when they did not; the message of the last
+   failure is kawara_model_message(), or in the caller's memory for kawara_model_load(). */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,8 @@ extern "C" {
 
 typedef struct kawara_model kawara_model;
 
-/* Element types, in the order of kawara::Element; KAWARA_ANY: not known before the model is prepared. */
+/* Element types, in the order of kawara::Element; KAWARA_ANY: not known before the model is
+ * prepared. */
 typedef enum {
   KAWARA_ANY,
   KAWARA_F64,
@@ -51,10 +52,12 @@ size_t kawara_model_outputs(const kawara_model* model);
 kawara_port kawara_model_input(const kawara_model* model, size_t index);
 kawara_port kawara_model_output(const kawara_model* model, size_t index);
 
-/* The shape of an input for the next `prepare`: the way to give extents that have no name a size. */
+/* The shape of an input for the next `prepare`: the way to give extents that have no name a size.
+ */
 int kawara_model_set_shape(kawara_model* model, const char* input, const int64_t* shape,
                            size_t rank);
-/* Gives open extents a size by symbol and compiles; `count` may be 0. Fails where an extent stays open. */
+/* Gives open extents a size by symbol and compiles; `count` may be 0. Fails where an extent stays
+ * open. */
 int kawara_model_prepare(kawara_model* model, const char* const* symbols, const int64_t* sizes,
                          size_t count);
 

@@ -15,9 +15,9 @@ namespace kawara {
 /// The order in which a program's iterations run, changed step by step. Copies are independent.
 ///
 /// Each directive has the name and the arguments of its text (docs/reference/), so that
-/// `s.split("i", 32)` is `s.apply("split(i, 32)")`; where C++ reserves the name, it ends in `_`. A loop is
-/// named as in text: "i", "i.0", "S1.i". A directive is applied only after it was proved legal;
-/// otherwise it throws Error with the reason, and the schedule stays as it was.
+/// `s.split("i", 32)` is `s.apply("split(i, 32)")`; where C++ reserves the name, it ends in `_`. A
+/// loop is named as in text: "i", "i.0", "S1.i". A directive is applied only after it was proved
+/// legal; otherwise it throws Error with the reason, and the schedule stays as it was.
 class Schedule {
 public:
   Schedule& split(const std::string& loop, int64_t size);
@@ -33,7 +33,8 @@ public:
   Schedule& cut(const std::string& loop, int64_t at);
   Schedule& isolate(const std::string& loop);
   Schedule& compute_at(const std::string& statement, const std::string& loop);
-  /// `rounded`: dimensions, "d1", that get a multiple of a number as their length, filled up with zeros.
+  /// `rounded`: dimensions, "d1", that get a multiple of a number as their length, filled up with
+  /// zeros.
   Schedule& stage(const std::string& tensor, const std::string& loop,
                   std::optional<int64_t> panel = {}, std::optional<int64_t> width = {},
                   const std::vector<std::pair<std::string, int64_t>>& rounded = {});

@@ -139,7 +139,8 @@ std::vector<int64_t> all_values(const Executable::Impl& impl, const Sizes& sizes
                  "It was called with " + name + " = " + std::to_string(value) + ".",
                  "leave the size open in `Program::schedule`, or compile for both")});
   }
-  // The text says what is wrong with a size; a call does not read it for sizes that nothing is wrong with.
+  // The text says what is wrong with a size; a call does not read it for sizes that nothing is
+  // wrong with.
   const auto is_fine = [&](const auto& size) {
     const auto& params = impl.compiled.front.program.params;
     return size.second >= 0 &&

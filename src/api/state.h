@@ -5,7 +5,8 @@
 
 namespace kawara {
 
-// What the objects of the public interface hold. Shared and never changed, so that copies are cheap.
+// What the objects of the public interface hold. Shared and never changed, so that copies are
+// cheap.
 
 struct Program::Impl {
   driver::Request request;

@@ -12,15 +12,16 @@
 
 namespace kawara::cache {
 
-/// A whole number from variables: a constant, multiples of variables, multiples of formulas (by number).
+/// A whole number from variables: a constant, multiples of variables, multiples of formulas (by
+/// number).
 struct Linear {
   int64_t constant = 0;
   std::vector<std::pair<uint32_t, int64_t>> variables;
   std::vector<std::pair<uint32_t, int64_t>> formulas;
 };
 
-/// What is no sum of multiples. Conditions are 0 or 1. Divisions round down; one by zero is 0, which no loop of a sound program
-/// does.
+/// What is no sum of multiples. Conditions are 0 or 1. Divisions round down; one by zero is 0,
+/// which no loop of a sound program does.
 struct Formula {
   enum class Op : uint8_t { Min, Max, FloorDiv, Mod, Mul, Lt, Le, Eq, And, Or, Select };
   Op op = Op::Min;
@@ -36,7 +37,8 @@ struct Reference {
   std::optional<uint32_t> inside; ///< number of the innermost loop around it
 };
 
-/// `count` pieces of `bytes` each, `stride` bytes apart; the first is `at` bytes behind the begin of the reference's array.
+/// `count` pieces of `bytes` each, `stride` bytes apart; the first is `at` bytes behind the begin
+/// of the reference's array.
 struct Touch {
   uint32_t reference = 0;
   Linear at;
@@ -91,7 +93,8 @@ struct AccessProgram {
 
 /// One after the other from address 0 on, each at a multiple of `unit` bytes.
 void place_arrays(AccessProgram&, int64_t unit);
-/// The same with the named ones first, in that order. Refuses a name that no array has, or one that is given twice (K0459).
+/// The same with the named ones first, in that order. Refuses a name that no array has, or one that
+/// is given twice (K0459).
 std::optional<Diagnostic> place_arrays(AccessProgram&, int64_t unit,
                                        const std::vector<std::string>& first);
 

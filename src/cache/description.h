@@ -10,8 +10,9 @@
 
 namespace kawara::cache {
 
-/// Which line of a full set makes room: the one that was used longest ago, the one that bits in a binary tree point to (each use turns those on its
-/// way to the other side), or the one that came first.
+/// Which line of a full set makes room: the one that was used longest ago, the one that bits in a
+/// binary tree point to (each use turns those on its way to the other side), or the one that came
+/// first.
 enum class Policy : uint8_t { Lru, Plru, Fifo };
 std::string_view name_of(Policy);
 
@@ -35,9 +36,10 @@ struct Description {
   int64_t sets() const { return lines() / lines_of_set(); }
 };
 
-/// The cache that `BYTES[,LINE[,WAYS[,POLICY[,through][,around]]]]` describes, as level `number` from 1 on: `32K,64,8,lru`, `2M,64,full,lru`; `through`:
-/// each store goes on at once, `around`: one that misses brings no line in. Without more it has lines of 64 bytes in one set, and the policy `otherwise`.
-/// Errors: K0458, also for sizes that do not fit each other.
+/// The cache that `BYTES[,LINE[,WAYS[,POLICY[,through][,around]]]]` describes, as level `number`
+/// from 1 on: `32K,64,8,lru`, `2M,64,full,lru`; `through`: each store goes on at once, `around`:
+/// one that misses brings no line in. Without more it has lines of 64 bytes in one set, and the
+/// policy `otherwise`. Errors: K0458, also for sizes that do not fit each other.
 Result<Description, Diagnostic> description_from_text(std::string_view, size_t number,
                                                       Policy otherwise = Policy::Lru);
 

@@ -10,9 +10,9 @@ namespace kawara::cache {
 
 /// How many different other lines were used since the last use of the line.
 ///
-/// Uses are numbered, and a bit says of each whether it is its line's last. The distance is the number of bits behind
-/// that of the line: within the newest block of bits they are counted, before it blocks add up in a Fenwick tree.
-/// Full lists are numbered anew without what has a later use.
+/// Uses are numbered, and a bit says of each whether it is its line's last. The distance is the
+/// number of bits behind that of the line: within the newest block of bits they are counted, before
+/// it blocks add up in a Fenwick tree. Full lists are numbered anew without what has a later use.
 class StackDistances {
 public:
   static constexpr uint64_t kFirst = UINT64_MAX;

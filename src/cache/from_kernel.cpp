@@ -139,7 +139,8 @@ private:
     add_code(branch.otherwise, copy.otherwise);
     made.push_back({std::move(copy)});
   }
-  /// A name for a value, given once and made of loops' variables alone, is that value wherever it is used.
+  /// A name for a value, given once and made of loops' variables alone, is that value wherever it
+  /// is used.
   void one(const estimate::AccessSet& set, Code& made) {
     Linear value = sum_of(set.value);
     const bool is_steady =

@@ -7,9 +7,9 @@ namespace kawara::cache {
 
 /// The `capacity` lines that were used last, of lines 0 to `lines` - 1.
 ///
-/// Uses are written down one behind the other, and of each line where its last one stands. The line that was used longest ago is then the first of
-/// the list whose last use stands there; what is in front of it is skipped for good. A full list is written anew
-/// without what has a later use.
+/// Uses are written down one behind the other, and of each line where its last one stands. The line
+/// that was used longest ago is then the first of the list whose last use stands there; what is in
+/// front of it is skipped for good. A full list is written anew without what has a later use.
 class FullLru {
 public:
   FullLru(uint32_t capacity, uint32_t lines)

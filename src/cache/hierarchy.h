@@ -7,8 +7,9 @@
 
 namespace kawara::cache {
 
-/// Of one reference at one cache. A piece that lies in two lines is two accesses. A miss is *compulsory* where the line was never used before, *capacity*
-/// where a cache of as many lines in one set, of which the one that was used longest ago makes room, misses too, else *conflict*.
+/// Of one reference at one cache. A piece that lies in two lines is two accesses. A miss is
+/// *compulsory* where the line was never used before, *capacity* where a cache of as many lines in
+/// one set, of which the one that was used longest ago makes room, misses too, else *conflict*.
 struct Count {
   int64_t accesses = 0, compulsory = 0, capacity = 0, conflict = 0;
   int64_t written_back = 0; ///< changed lines that made room for it
@@ -29,15 +30,17 @@ struct LevelCounts {
 
 /// Caches in a row, nearest first, behind which there is memory.
 ///
-/// The L1 is used through `First` (a Level), so that hits cost no call; `after` is told what it did. A miss fetches the line from the cache
-/// behind, then a changed line that made room goes there; what it does not hold it takes without
-/// fetching it. Caches keep no promise about each other's lines.
+/// The L1 is used through `First` (a Level), so that hits cost no call; `after` is told what it
+/// did. A miss fetches the line from the cache behind, then a changed line that made room goes
+/// there; what it does not hold it takes without fetching it. Caches keep no promise about each
+/// other's lines.
 class Hierarchy {
 public:
   struct Extent {
     uint64_t begin = 0, bytes = 0;
   };
-  /// `with_classes`: tells capacity from conflict misses; else what is not compulsory counts as capacity.
+  /// `with_classes`: tells capacity from conflict misses; else what is not compulsory counts as
+  /// capacity.
   Hierarchy(std::vector<Description>, std::vector<Extent> arrays, size_t references,
             bool with_classes);
 

@@ -12,7 +12,8 @@
 
 namespace kawara::cache {
 
-/// What a use of a line did. A line that was put out is (number + 1) * 2, one more where it is changed; 0: none was.
+/// What a use of a line did. A line that was put out is (number + 1) * 2, one more where it is
+/// changed; 0: none was.
 struct Used {
   bool is_hit = true;
   uint32_t put_out = 0;
@@ -159,7 +160,8 @@ private:
     return std::exchange(tags[way], tag);
   }
 
-  // The tree: bit 1 is its root, bits 2b and 2b + 1 are below bit b. A bit that is set points to its second half.
+  // The tree: bit 1 is its root, bits 2b and 2b + 1 are below bit b. A bit that is set points to
+  // its second half.
   void make_tree() {
     for (uint64_t way = 0; way < ways(); ++way)
       for (uint64_t node = way + ways(); node > 1; node /= 2) {

@@ -17,7 +17,8 @@ struct Report {
   std::optional<DistanceHistogram> curve;
 };
 
-/// "exact"; "predicted" where conditions on data were taken to hold, or both sides of a choice counted.
+/// "exact"; "predicted" where conditions on data were taken to hold, or both sides of a choice
+/// counted.
 std::string_view label_of(const AccessProgram&);
 
 /// Tables for people: for each cache all accesses, then by array, loop and reference.

@@ -5,8 +5,9 @@
 namespace kawara::cache {
 namespace {
 
-/// Uses the L1 of a hierarchy as what it is, so that a hit calls nothing. `kPlain`: stores bring their lines in and
-/// stay there, and none goes past the caches; `kFull`: there is a cache of one set beside the L1.
+/// Uses the L1 of a hierarchy as what it is, so that a hit calls nothing. `kPlain`: stores bring
+/// their lines in and stay there, and none goes past the caches; `kFull`: there is a cache of one
+/// set beside the L1.
 template <class First, bool kPlain, bool kFull> class FirstLevel {
 public:
   FirstLevel(First& first, Hierarchy& all)
@@ -34,7 +35,8 @@ public:
   }
   int64_t patience() const { return patience_; }
   void begin_iteration() { before_ = changes_; }
-  // Lines that all are there are there after any number of turns, and the last turn leaves their order.
+  // Lines that all are there are there after any number of turns, and the last turn leaves their
+  // order.
   bool is_steady(bool) const { return keeps_ || changes_ == before_; }
   void repeat(int64_t) {}
   void add_accesses(uint32_t reference, int64_t times) { of_[reference].accesses += times; }

@@ -10,7 +10,8 @@
 
 namespace kawara::cache {
 
-/// The touches of one reference in a run of iterations: the first at `at`, each next one `step` bytes on.
+/// The touches of one reference in a run of iterations: the first at `at`, each next one `step`
+/// bytes on.
 struct Stream {
   int64_t at = 0, step = 0;
   int64_t until = 0; ///< the iteration in which it leaves these lines
@@ -25,15 +26,15 @@ struct Stream {
 ///
 ///   begin_run(touches)       of iterations that touch so many lines each, or fewer
 ///   touch(line, stream)      the next touch of a line
-///   patience()               iterations after which lines that were used before them are there for sure; 0: none
+///   patience()               iterations after which older lines are sure to be there; 0: none
 ///   begin_iteration()        of an innermost loop whose touches move by less than a line each time
-///   is_steady(is_same)       after its iteration: would the same touches again change nothing but counts that `repeat` can add?
+///   is_steady(is_same)       would the same touches change only counts that `repeat` can add?
 ///                            `is_same`: the iteration before touched the same lines
 ///   repeat(times)            the iteration just done again and again
 ///   add_accesses(reference, touches)
 ///
-/// Iterations of such a loop that stay in the same lines are one `repeat`: eight for doubles that follow each other.
-/// Conditions inside an innermost loop split its iterations where they change.
+/// Iterations of such a loop that stay in the same lines are one `repeat`: eight for doubles that
+/// follow each other. Conditions inside an innermost loop split its iterations where they change.
 template <class Sink> class Walk {
 public:
   Walk(const AccessProgram& program, uint32_t line_shift, Sink& sink,
@@ -259,8 +260,8 @@ private:
         s.at += s.step;
       }
   }
-  /// What stays in its line is there all the time, and only its last touch there says how old the line is: in between, the others
-  /// alone run, as long as the sink has patience.
+  /// What stays in its line is there all the time, and only its last touch there says how old the
+  /// line is: in between, the others alone run, as long as the sink has patience.
   template <bool kSingle> void run_long(int64_t times) {
     if (!kSingle || sink_.patience() <= 2)
       return run_all<kSingle>(times, streams_);

@@ -42,8 +42,8 @@ estimate::Machine measured_machine(const target::Cpu& cpu) {
   const std::filesystem::path file = machine_file(cpu);
   if (file.empty())
     return machine;
-  // Written under another name first: a reader never meets half a file. A folder that cannot be written
-  // to costs the next run a few seconds, nothing else.
+  // Written under another name first: a reader never meets half a file. A folder that cannot be
+  // written to costs the next run a few seconds, nothing else.
   std::error_code failed;
   std::filesystem::create_directories(file.parent_path(), failed);
   const std::filesystem::path part = file.string() + ".part";

@@ -6,8 +6,8 @@
 
 namespace kawara::driver {
 
-/// Where the figures of this processor are kept between runs: kawara/machine-KEY.json in $XDG_CACHE_HOME,
-/// or in ~/.cache. Empty when there is no such folder.
+/// Where the figures of this processor are kept between runs: kawara/machine-KEY.json in
+/// $XDG_CACHE_HOME, or in ~/.cache. Empty when there is no such folder.
 std::filesystem::path machine_file(const target::Cpu&);
 
 /// Figures that were measured earlier on this processor; nothing when there are none or they are of

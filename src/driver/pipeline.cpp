@@ -40,7 +40,8 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
   return at;
 }
 
-/// Elements of a scan that one thread goes through, and of a scan that is worth reading twice (docs/notes/blocked_scans.md).
+/// Elements of a scan that one thread goes through, and of a scan that is worth reading twice
+/// (docs/notes/blocked_scans.md).
 constexpr int64_t kScanOfBlock = 1024, kLongScan = 64 * kScanOfBlock;
 /// The same for GPUs, whose single threads are slow.
 constexpr int64_t kScanOfThread = 64, kLongScanOfGpu = 2048;
@@ -51,10 +52,12 @@ program::Program with_blocked_scans(program::Program program, int64_t block, int
   return program;
 }
 
-/// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
-/// multiply those with a sign by those without one, operands with strides as copies without, rows that are no whole vectors as one long row, long scans in blocks, rows of several dimensions as
-/// those of one, and nothing in loops of one iteration; for a GPU, products on plain cores in whole tiles. Under `numerics fast` to nearly the same: convolutions
-/// in Winograd's form, unless the request says which form they have.
+/// What `auto` alone decides on may also be written another way to the same result: products of
+/// bytes for machines that multiply those with a sign by those without one, operands with strides
+/// as copies without, rows that are no whole vectors as one long row, long scans in blocks, rows of
+/// several dimensions as those of one, and nothing in loops of one iteration; for a GPU, products
+/// on plain cores in whole tiles. Under `numerics fast` to nearly the same: convolutions in
+/// Winograd's form, unless the request says which form they have.
 program::Program rewritten_for_target(program::Program program, const Request& request,
                                       const schedule::Environment& environment) {
   // Which elements are touched has to be known for all of it.
@@ -124,8 +127,8 @@ Parsed<run::Executable> loaded(emit::LlvmUnit unit, const run::LoadOptions& opti
   return *std::move(executable);
 }
 
-/// The kernel that passes make of these loops, checked: under `verify` with all the time that it needs, else as far as that takes a few milliseconds. How far
-/// that was, the trace counts.
+/// The kernel that passes make of these loops, checked: under `verify` with all the time that it
+/// needs, else as far as that takes a few milliseconds. How far that was, the trace counts.
 kernel::Kernel
 finished(const Scheduled& front, kernel::Kernel loops, Trace& trace,
          const std::function<kernel::Kernel(kernel::Kernel, bool keeps_functions)>& passes) {

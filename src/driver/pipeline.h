@@ -32,8 +32,8 @@ schedule::Environment host_environment();
 /// Text to proven schedule. A refused directive is an error with its whole explanation.
 Parsed<Scheduled> schedule(const Request&, const schedule::Environment&, Trace&);
 
-/// The directives of the request with each `auto` spelled out: on `rewritten` they make the same loops. `auto` stays where its
-/// steps have no directives.
+/// The directives of the request with each `auto` spelled out: on `rewritten` they make the same
+/// loops. `auto` stays where its steps have no directives.
 Parsed<std::vector<schedule::Directive>> spelled_out(const Scheduled&, const Request&,
                                                      const schedule::Environment&);
 
@@ -53,7 +53,8 @@ Parsed<Compiled> compile(Scheduled, const schedule::Environment&, Trace&,
 Parsed<Compiled> compile(const Request&, const schedule::Environment&, Trace&,
                          const run::LoadOptions& = {});
 
-/// Text to callable code and nothing else: what a stage made is freed as soon as the next one is done with it.
+/// Text to callable code and nothing else: what a stage made is freed as soon as the next one is
+/// done with it.
 Parsed<run::Executable> executable_of(const Request&, const schedule::Environment&, Trace&,
                                       const run::LoadOptions&);
 

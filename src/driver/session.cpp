@@ -76,8 +76,9 @@ bool is_given(const program::Program& program, const scalar::Expr& value) {
          (load != nullptr && program.tensors[load->tensor].role == program::Role::Input);
 }
 
-/// Units in the last place of all roundings to narrow floats within a value: f32(bf16(exp(x))). Each may fall on the other side
-/// when what is rounded is computed otherwise; what is given is rounded to the same bits.
+/// Units in the last place of all roundings to narrow floats within a value: f32(bf16(exp(x))).
+/// Each may fall on the other side when what is rounded is computed otherwise; what is given is
+/// rounded to the same bits.
 double roundings_within(const program::Program& program, const scalar::Expr& value) {
   double units = 0;
   scalar::visit(value, [&](const scalar::Expr& e) {
@@ -105,7 +106,8 @@ scalar::Expr before_store(const scalar::Expr& value, scalar::Elem elem) {
              : value;
 }
 
-/// The rounding of sums: that of the type they are computed in, or of f16 where `fast` adds up in it.
+/// The rounding of sums: that of the type they are computed in, or of f16 where `fast` adds up in
+/// it.
 double rounding_of_sums(const program::Program& program) {
   double coarsest = 0;
   for (const program::Tensor& t : program.tensors) {
@@ -218,8 +220,8 @@ std::set<std::string> decided_by_floats(const program::Program& program) {
   return names;
 }
 
-/// What elements of a scan are compared with at least. Of the 64 roundings that a tolerance has, four are for what was rounded
-/// while the running value was largest.
+/// What elements of a scan are compared with at least. Of the 64 roundings that a tolerance has,
+/// four are for what was rounded while the running value was largest.
 double least_of_scan(const program::Array& array) {
   constexpr double kShare = 1.0 / 16;
   double largest = 0;
@@ -281,8 +283,8 @@ double tolerance_of(const program::Program& program, const std::vector<int64_t>&
     if (const auto found = program::find_convolution(program))
       tolerance = std::max(
           tolerance, program::winograd_error(4, *program::length_of(*found->loops[found->c])));
-  // What is stored in a narrow type may fall on the other side of a rounding, and what is computed from it may
-  // magnify that. Updates in place are rounded one by one.
+  // What is stored in a narrow type may fall on the other side of a rounding, and what is computed
+  // from it may magnify that. Updates in place are rounded one by one.
   constexpr double kUnitsPerStore = 4;
   for (size_t s = 0; s < program.statements.size(); ++s) {
     const scalar::Elem elem = program.tensors[program.statements[s].tensor].elem;
@@ -309,7 +311,8 @@ program::Arrays perturbed_by_one_ulp(program::Arrays inputs) {
 }
 
 double tolerance_from_rounding(double worst) {
-  // As many roundings as the tolerance for sums has; no more than what would still be called a number.
+  // As many roundings as the tolerance for sums has; no more than what would still be called a
+  // number.
   constexpr double kRoundings = 64, kMost = 1e-4;
   return std::min(kRoundings * worst, kMost);
 }

@@ -57,7 +57,8 @@ Parsed<schedule::Environment> environment_for(const std::string& name) {
     environment.cpu = *cpu;
     return environment;
   }
-  // What directives ask about vectors and caches must not depend on the machine that makes the code.
+  // What directives ask about vectors and caches must not depend on the machine that makes the
+  // code.
   environment.cpu = *target::named_cpu("neoverse-n1");
   if (name == "cuda") {
     const auto device = run::CudaDevice::open();

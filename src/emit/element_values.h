@@ -6,13 +6,14 @@
 
 namespace kawara::emit {
 
-/// Which values of a kernel are made from elements. Their sums and products wrap, which in C and CUDA signed ones may not; positions never
-/// do, and compilers may rely on that.
+/// Which values of a kernel are made from elements. Their sums and products wrap, which in C and
+/// CUDA signed ones may not; positions never do, and compilers may rely on that.
 class ElementValues {
 public:
   explicit ElementValues(const kernel::Kernel&);
 
-  /// Whether the value depends on an element, or on a variable that does; so does any that the kernel does not know.
+  /// Whether the value depends on an element, or on a variable that does; so does any that the
+  /// kernel does not know.
   bool has(const scalar::Expr& value) const;
 
 private:

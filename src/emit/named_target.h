@@ -5,8 +5,8 @@
 
 namespace kawara::emit {
 
-/// LLVM's names for a processor of target::named_cpus(); nothing where the LLVM that is linked makes no code for its
-/// architecture.
+/// LLVM's names for a processor of target::named_cpus(); nothing where the LLVM that is linked
+/// makes no code for its architecture.
 std::optional<CodeTarget> named_code_target(const target::Cpu&);
 
 } // namespace kawara::emit

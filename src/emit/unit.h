@@ -25,7 +25,8 @@ struct BufferInfo {
   bool is_dead_once_prepared = false;
 };
 
-/// An index of a tensor's dimension that is read from data, and the element of which tensor it was read from.
+/// An index of a tensor's dimension that is read from data, and the element of which tensor it was
+/// read from.
 struct IndexCheck {
   std::string tensor, index_tensor, statement;
   int64_t dim = 0, index_rank = 0;
@@ -37,11 +38,13 @@ struct Signature {
   std::string name;
   std::vector<program::Param> params;
   std::vector<BufferInfo> arguments; ///< in the order of the call
-  /// Passed after the arguments, by the run time. Those that are not constant may hold anything before a call.
+  /// Passed after the arguments, by the run time. Those that are not constant may hold anything
+  /// before a call.
   std::vector<BufferInfo> workspace;
   bool has_prepared = false;       ///< part of the work is left out when RuntimeApi::is_prepared
   std::vector<BufferInfo> scratch; ///< private buffers that do not fit on the stack; per thread
-  /// What is said where an index that was read from data lies outside: by the number that RuntimeFaults has.
+  /// What is said where an index that was read from data lies outside: by the number that
+  /// RuntimeFaults has.
   std::vector<IndexCheck> checks;
 };
 
@@ -59,14 +62,15 @@ std::string entry_symbol(const Signature&);
 /// Bytes of a buffer, 0 for an empty one. Nothing when an extent cannot be computed, is negative,
 /// or the product passes 2^62.
 std::optional<int64_t> bytes_of(const BufferInfo&, std::span<const int64_t> params);
-/// The same of a buffer that belongs to the kernel: a copy for loops that do not run may have a negative extent, and then no elements.
+/// The same of a buffer that belongs to the kernel: a copy for loops that do not run may have a
+/// negative extent, and then no elements.
 std::optional<int64_t> own_bytes_of(const BufferInfo&, std::span<const int64_t> params);
 /// Offsets of buffers laid out one after the other, each aligned; the last entry is the whole size.
 std::optional<std::vector<int64_t>> layout_of(const std::vector<BufferInfo>&,
                                               std::span<const int64_t> params);
 
-/// Offsets of a kernel's workspaces, those that keep their values and the others each in a row of their own, and the bytes of
-/// both rows.
+/// Offsets of a kernel's workspaces, those that keep their values and the others each in a row of
+/// their own, and the bytes of both rows.
 struct WorkspaceLayout {
   std::vector<int64_t> offsets;
   int64_t kept_bytes = 0, temp_bytes = 0;
@@ -81,7 +85,8 @@ struct CodeTarget {
 };
 /// The machine this runs on. Features that the model implies but the system hides are off.
 CodeTarget host_code_target();
-/// Whether two triples name the same architecture and system: who made the machine (`pc`, `unknown`) changes nothing about code.
+/// Whether two triples name the same architecture and system: who made the machine (`pc`,
+/// `unknown`) changes nothing about code.
 bool has_same_system(const std::string& triple, const std::string& other);
 
 struct EmitOptions {

@@ -52,9 +52,9 @@ struct Accesses {
   int64_t assumed = 0;           ///< conditions on data; they are taken to hold
 };
 
-/// What a kernel does to memory, in its order, and nothing else. Loads that were done before in the same run of statements, with
-/// nothing stored to the buffer since, are left out. Nothing where an address or a bound depends on data, or
-/// the kernel is one for a GPU.
+/// What a kernel does to memory, in its order, and nothing else. Loads that were done before in the
+/// same run of statements, with nothing stored to the buffer since, are left out. Nothing where an
+/// address or a bound depends on data, or the kernel is one for a GPU.
 std::optional<Accesses> accesses_of(const kernel::Kernel&, std::span<const int64_t> params);
 
 } // namespace kawara::estimate

@@ -186,7 +186,8 @@ void Boxes::insert(std::vector<Box>& boxes, Box box, uint32_t buffer) {
   boxes.push_back(std::move(box));
 }
 
-/// Rows of the last dimension, each a line at least; dimensions that are covered whole join those rows.
+/// Rows of the last dimension, each a line at least; dimensions that are covered whole join those
+/// rows.
 double Boxes::bytes_of(const Box& box, uint32_t buffer, int64_t line) const {
   auto row = static_cast<double>(scalar::bytes_of(kernel_->buffers[buffer].elem));
   double rows = 1;

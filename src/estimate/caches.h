@@ -12,10 +12,10 @@ struct Moved {
   double written = 0; ///< that went out, changed; past it, where stores are stored non-temporally
 };
 
-/// Caches in a row, nearest first, as far as bytes are concerned: which lines they hold, not when those arrive. Each line has one
-/// set of `kWays` lines, of which the one that was used longest ago makes room. A line that is
-/// stored to is not read before (it is taken for whole), and goes to the cache behind when it has to make
-/// room. Processors that fetch such lines all the same move more.
+/// Caches in a row, nearest first, as far as bytes are concerned: which lines they hold, not when
+/// those arrive. Each line has one set of `kWays` lines, of which the one that was used longest ago
+/// makes room. A line that is stored to is not read before (it is taken for whole), and goes to the
+/// cache behind when it has to make room. Processors that fetch such lines all the same move more.
 class Caches {
 public:
   static constexpr int64_t kWays = 8;
@@ -33,7 +33,8 @@ public:
   void count_anew();
 
 private:
-  /// Lines of a set, the last used first: the line's number times two, one more where it is changed; -1 for none.
+  /// Lines of a set, the last used first: the line's number times two, one more where it is
+  /// changed; -1 for none.
   struct Cache {
     int64_t sets = 0;
     std::vector<int64_t> lines;

@@ -45,9 +45,9 @@ std::string quantities(const Work&);
 
 /// Exact instance counts by walking the loops. A loop whose inner counts do not depend on it is
 /// multiplied, and one whose inner counts are polynomial in it is summed from a few of its values,
-/// so that sizes in the thousands take milliseconds. From a million iterations that must be visited one by one, the
-/// others of their loop count like the one in their middle. Refuses a wrong number of parameters or an
-/// expression that cannot be evaluated (K0445).
+/// so that sizes in the thousands take milliseconds. From a million iterations that must be visited
+/// one by one, the others of their loop count like the one in their middle. Refuses a wrong number
+/// of parameters or an expression that cannot be evaluated (K0445).
 Result<Work, Diagnostic> count(const program::Program&, std::span<const int64_t> params);
 
 } // namespace kawara::estimate

@@ -57,8 +57,8 @@ Machine described_machine(const target::Cpu&);
 /// Null where the machine has no instruction for the type.
 const Peak* find_peak(const Machine&, scalar::Elem);
 
-/// The peak for operands of that type: its own or, where there is no instruction for it, that of the vectors in
-/// which it is computed (u8 has i8's instructions).
+/// The peak for operands of that type: its own or, where there is no instruction for it, that of
+/// the vectors in which it is computed (u8 has i8's instructions).
 const Peak& peak_for(const Machine&, scalar::Elem);
 
 /// As much as that many threads get.
@@ -71,8 +71,8 @@ std::string print(const Machine&);
 std::string to_json(const Machine&);
 std::optional<Machine> machine_from_json(const std::string& text);
 
-/// The roofs of all levels and types in one log-log picture, as a stand-alone SVG document: with all
-/// threads.
+/// The roofs of all levels and types in one log-log picture, as a stand-alone SVG document: with
+/// all threads.
 std::string roofs_svg(const Machine&);
 
 } // namespace kawara::estimate

@@ -15,7 +15,8 @@ bool is_alike(Elem a, Elem b) {
          scalar::is_integer(a) == scalar::is_integer(b);
 }
 
-/// The type that a value has before it is widened; nothing for literals, which take that of the other side.
+/// The type that a value has before it is widened; nothing for literals, which take that of the
+/// other side.
 std::optional<Elem> source_type(const Expr& e) {
   if (as<scalar::IntLit>(e) != nullptr || as<scalar::FloatLit>(e) != nullptr)
     return std::nullopt;

@@ -19,7 +19,8 @@ double bytes_of(const Type& type, int64_t symbol) {
   return elements_of(type, symbol) * static_cast<double>(graph::bytes_of(type.elem));
 }
 
-/// Two products in one program share caches and tiles that each has for itself alone: measured on whole nets.
+/// Two products in one program share caches and tiles that each has for itself alone: measured on
+/// whole nets.
 constexpr double kSlowerInOneProgram = 1.08;
 
 /// Operations per element of functions that are computed by polynomials.
@@ -38,7 +39,8 @@ double flops_per_element(std::string_view op) {
 
 bool is_attention(std::string_view op) { return op == "Attention" || op == "ZeroingAttention"; }
 
-/// Two products and a softmax: of [batch, heads, rows, elements], or of rows with all heads side by side.
+/// Two products and a softmax: of [batch, heads, rows, elements], or of rows with all heads side by
+/// side.
 double attention_flops(const Application& a, int64_t symbol) {
   const Type &query = *a.operands[0], &key = *a.operands[1];
   const auto heads = a.attributes.find("q_num_heads");

@@ -30,8 +30,9 @@ struct Prediction {
   std::string bound; ///< what sets the pace: "arithmetic", "L1", "memory", ...
 };
 
-/// Predicts one call of the kernel, whose marks have not been applied, at these sizes: each part that is not prepared takes as
-/// long as the slowest of its arithmetic and the traffic of each level (traffic.h).
+/// Predicts one call of the kernel, whose marks have not been applied, at these sizes: each part
+/// that is not prepared takes as long as the slowest of its arithmetic and the traffic of each
+/// level (traffic.h).
 Prediction predict(const Work&, const kernel::Kernel&, std::span<const int64_t> params,
                    const Machine&, int64_t threads);
 

@@ -13,7 +13,8 @@
 namespace kawara::estimate {
 namespace {
 
-/// Where buffers begin: small ones at a page, large ones at a huge one, as the run time places them.
+/// Where buffers begin: small ones at a page, large ones at a huge one, as the run time places
+/// them.
 constexpr int64_t kPage = 4096, kHugePage = int64_t{2} << 20, kLarge = int64_t{4} << 20;
 constexpr int64_t kAccessesBetweenReports = int64_t{1} << 24;
 

@@ -16,9 +16,10 @@ struct Roof {
   std::string level = "memory"; ///< whose bandwidth it is
 };
 
-/// The roof over this work with that many threads. Its peak is that of the types in the mix they come in: what their
-/// operations take together, each at its own peak. Its bandwidth is that of the nearest cache that holds all tensors, where they stay when a
-/// program is run again and again; else that of memory.
+/// The roof over this work with that many threads. Its peak is that of the types in the mix they
+/// come in: what their operations take together, each at its own peak. Its bandwidth is that of the
+/// nearest cache that holds all tensors, where they stay when a program is run again and again;
+/// else that of memory.
 Roof roof_over(const Work&, const Machine&, int64_t threads);
 
 /// One measured run.

@@ -233,8 +233,8 @@ private:
     return cost;
   }
 
-  /// Iterations that an instruction does in the time of a vector multiply-add, over the lanes that has: the peak for its
-  /// operands says so, or there is none and it is as fast as vectors.
+  /// Iterations that an instruction does in the time of a vector multiply-add, over the lanes that
+  /// has: the peak for its operands says so, or there is none and it is as fast as vectors.
   double lanes_of_instruction(const For& loop) const {
     double gain = 1;
     kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
@@ -247,8 +247,8 @@ private:
     return pace_.lanes * gain;
   }
 
-  /// The iteration in the middle stands for all, or each of them for itself where there are few and loops inside are
-  /// longer in some.
+  /// The iteration in the middle stands for all, or each of them for itself where there are few and
+  /// loops inside are longer in some.
   static std::vector<int64_t> representatives(const For& loop, int64_t first, double trips) {
     constexpr double kFew = 4;
     if (trips > kFew || !shapes_inner_loops(loop))

@@ -8,7 +8,8 @@
 
 namespace kawara::estimate {
 
-/// The memory that traffic is counted for, nearest first: what does not fit into one comes from the next.
+/// The memory that traffic is counted for, nearest first: what does not fit into one comes from the
+/// next.
 struct Capacity {
   int64_t bytes = 0;
   int64_t line = 1; ///< what is moved at once
@@ -33,14 +34,14 @@ struct Pace {
   std::map<scalar::Elem, double> instructions = {};
 };
 
-/// Costs of the statements of a kernel's body, one by one, at these sizes: loops as they are before marks
-/// are applied. What was prepared (Kernel::prepared) is left out: calls are repeated.
+/// Costs of the statements of a kernel's body, one by one, at these sizes: loops as they are before
+/// marks are applied. What was prepared (Kernel::prepared) is left out: calls are repeated.
 ///
-/// The model: one iteration of each loop around, in the middle, stands for all of them (each for itself where there are few
-/// and loops inside differ). What a loop touches
-/// of a buffer is a box. A loop whose iteration fits into a cache finds there what the iteration before left, so
-/// it fetches each element of its box once; one that does not fit fetches what its body does as often as it runs.
-/// What fits as a whole is already there.
+/// The model: one iteration of each loop around, in the middle, stands for all of them (each for
+/// itself where there are few and loops inside differ). What a loop touches of a buffer is a box. A
+/// loop whose iteration fits into a cache finds there what the iteration before left, so it fetches
+/// each element of its box once; one that does not fit fetches what its body does as often as it
+/// runs. What fits as a whole is already there.
 std::vector<PartCost> part_costs(const kernel::Kernel&, std::span<const int64_t> params,
                                  std::span<const Capacity>, const Pace&);
 

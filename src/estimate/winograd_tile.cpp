@@ -8,11 +8,14 @@
 namespace kawara::estimate {
 namespace {
 
-/// Of the pipelines' peak: sums that wait for operands, at the edges of tiles and for stores; small transforms for their loads.
+/// Of the pipelines' peak: sums that wait for operands, at the edges of tiles and for stores; small
+/// transforms for their loads.
 constexpr double kProduct = 1.15, kTransform = 1.5;
-/// Operations in the time of a byte: of weights that come once in a call, of what is written and read again.
+/// Operations in the time of a byte: of weights that come once in a call, of what is written and
+/// read again.
 constexpr double kFarByte = 0.36, kNearByte = 0.4;
-/// Operations for a vector of the image that is transposed or copied, and for an element of transformed windows.
+/// Operations for a vector of the image that is transposed or copied, and for an element of
+/// transformed windows.
 constexpr double kTransposedVector = 10, kCopiedVector = 2, kWindowElement = 4;
 /// The estimate is off by that much.
 constexpr double kClearly = 0.85;
@@ -69,7 +72,8 @@ std::optional<int64_t> winograd_tile(const program::Program& program, const targ
     return program.tensors[found->image].elem == elem &&
            program.tensors[found->weights].elem == elem;
   };
-  // Products on tiles of bf16 are eight times as fast as those of f32, of which Winograd's form saves three quarters at most.
+  // Products on tiles of bf16 are eight times as fast as those of f32, of which Winograd's form
+  // saves three quarters at most.
   constexpr int64_t kElementsOfRow = 32;
   if (are(scalar::Elem::BF16) && cpu.features.has(target::Feature::AmxBf16) &&
       sizes.channels % kElementsOfRow == 0 && schedule::fills_tiles(found->width))

@@ -7,10 +7,10 @@
 
 namespace kawara::estimate {
 
-/// What computing a convolution by 3 x 3 windows takes, as vector operations in one pipeline: directly (m = 1), or in
-/// tiles of m x m results (program/rewrites/winograd.h).
+/// What computing a convolution by 3 x 3 windows takes, as vector operations in one pipeline:
+/// directly (m = 1), or in tiles of m x m results (program/rewrites/winograd.h).
 ///
-///   product     multiply-adds, or as long as the weights take to come where they are more than the L2 holds
+///   product     multiply-adds, or the time to load weights that are larger than the L2
 ///   transforms  of tiles there and back: arithmetic, stores and transposing results
 ///   between     transformed tiles and products are written and read again
 ///   windows     transformed in each call where they are not constant
@@ -30,7 +30,8 @@ struct ConvolutionSizes {
 
 ConvolutionCost convolution_cost(const ConvolutionSizes&, int64_t m, const target::Cpu&);
 
-/// The tile with which the program's first convolution takes the least time, when that is clearly less than the direct sum's.
+/// The tile with which the program's first convolution takes the least time, when that is clearly
+/// less than the direct sum's.
 std::optional<int64_t> winograd_tile(const program::Program&, const target::Cpu&);
 
 } // namespace kawara::estimate

@@ -121,7 +121,8 @@ std::string dependence_dot(const std::vector<Summary>& all,
 
 std::string dependence_svg(const std::vector<Summary>& all,
                            const std::vector<std::string>& statements) {
-  // Statements stand in a column; every dependence is an arc of its own to the right, its label beside it.
+  // Statements stand in a column; every dependence is an arc of its own to the right, its label
+  // beside it.
   constexpr int kRow = 28, kBox = 70, kTop = 30;
   const int rows = static_cast<int>(std::max(all.size(), 3 * statements.size()));
   const int height = kTop * 2 + rows * kRow;

@@ -13,10 +13,10 @@ namespace kawara::explain {
 /// One way to run the loops of a nest that `auto` considered.
 struct Candidate {
   std::string rule;
-  std::string directives; ///< that make it, separated by `;`
-  std::optional<double>
-      seconds; ///< predicted, of these loops alone; none where it was refused or the target is a GPU
-  std::string bound; ///< what sets the pace then: "arithmetic", "L2", ...
+  std::string directives;        ///< that make it, separated by `;`
+  std::optional<double> seconds; ///< predicted, of these loops alone; none where it was refused or
+                                 ///< the target is a GPU
+  std::string bound;             ///< what sets the pace then: "arithmetic", "L2", ...
   bool is_chosen = false;
   std::string refusal; ///< why it cannot be; empty where it can
 };
@@ -35,8 +35,8 @@ struct Prices {
   int64_t threads = 1;
 };
 
-/// What `auto` wrote down, by the statements that it is about, in the order in which it came to them. `chosen` are all
-/// directives of the schedule that was made of it.
+/// What `auto` wrote down, by the statements that it is about, in the order in which it came to
+/// them. `chosen` are all directives of the schedule that was made of it.
 std::vector<Considered> considered(const std::vector<schedule::Attempt>&,
                                    const std::vector<schedule::Directive>& chosen,
                                    const schedule::Environment&, const std::optional<Prices>&);

@@ -54,7 +54,8 @@ std::span<const AttributeRow> rows_of(std::string_view op) {
   return {begin, end};
 }
 
-/// The row in force. Nodes that passes make may be older than their operator: the first row counts for them.
+/// The row in force. Nodes that passes make may be older than their operator: the first row counts
+/// for them.
 const AttributeRow* row_of(std::string_view op, int64_t opset) {
   const AttributeRow* found = nullptr;
   for (const AttributeRow& row : rows_of(op))
@@ -187,7 +188,8 @@ std::optional<Diagnostic> unread_attribute(const Node& node, int64_t opset,
 #ifndef NDEBUG
   KAWARA_CHECK(unlisted_attributes(node.op, reads).empty(), "attributes of " + node.op);
 #endif
-  // Operators of Kawara's own have what passes gave them, and others without attributes were refused at import.
+  // Operators of Kawara's own have what passes gave them, and others without attributes were
+  // refused at import.
   if (rows_of(node.op).empty())
     return std::nullopt;
   for (const auto& [name, value] : node.attributes) {

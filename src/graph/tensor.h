@@ -18,7 +18,8 @@ enum class DataType : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool
 std::string_view name_of(DataType); ///< "f32", "u16"
 int64_t bytes_of(DataType);
 bool is_float(DataType);
-/// The type of a program's elements that hold this type's bits: its own, or the signed one of equal size.
+/// The type of a program's elements that hold this type's bits: its own, or the signed one of equal
+/// size.
 scalar::Elem storage_of(DataType);
 DataType data_type_of(scalar::Elem);
 /// The type that ONNX gives this number; nothing for types that Kawara has no numbers for.
@@ -30,7 +31,8 @@ std::string text_of(const Shape&); ///< "[2, 3]"; "[]" for a scalar
 /// Product of the extents; nothing when one is negative or the product passes 2^48.
 std::optional<int64_t> elements_of(const Shape&);
 
-/// A dense, row-major array. Copies share their elements: write only to a tensor that was just made.
+/// A dense, row-major array. Copies share their elements: write only to a tensor that was just
+/// made.
 class Tensor {
 public:
   Tensor() = default;

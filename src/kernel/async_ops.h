@@ -12,8 +12,8 @@
 
 namespace kawara::kernel {
 
-/// A row of barriers in shared memory. Each has phases, counted from 0: one ends when `arrivals` Arrives
-/// and all bytes they announced have come in; then the next begins.
+/// A row of barriers in shared memory. Each has phases, counted from 0: one ends when `arrivals`
+/// Arrives and all bytes they announced have come in; then the next begins.
 struct Mbarriers {
   std::string name;
   int64_t slots = 1;
@@ -31,8 +31,8 @@ struct ElementAt {
   std::vector<scalar::Expr> index;
 };
 
-/// Places that a window takes one after the other over an image [n, y, x, c], or [y, x, c]: along x from the first to the last in steps of
-/// the stride, then y likewise, then n. By direction: y, x.
+/// Places that a window takes one after the other over an image [n, y, x, c], or [y, x, c]: along x
+/// from the first to the last in steps of the stride, then y likewise, then n. By direction: y, x.
 struct WindowWalk {
   std::array<int64_t, 2> first = {}, last = {}, stride = {1, 1};
   /// Of a place: zeros after them, the image's elements to the right before.
@@ -40,17 +40,18 @@ struct WindowWalk {
   friend bool operator==(const WindowWalk&, const WindowWalk&) = default;
 };
 
-/// Begins to copy a box of a tensor to shared memory. Elements of the box outside the tensor become zero. Its
-/// bytes come in at the barrier. The box fills the last dimensions of `to` without gaps.
+/// Begins to copy a box of a tensor to shared memory. Elements of the box outside the tensor become
+/// zero. Its bytes come in at the barrier. The box fills the last dimensions of `to` without gaps.
 struct BulkLoad {
   ElementAt to, from;
   std::vector<int64_t> box; ///< by dimension of `from`
   MbarrierSlot done;
-  /// Instead of a box: as many places of the walk as the box has columns, the first of which is `from`, and the box's channels of the
-  /// element that lies `tap` (y, x) beside each.
+  /// Instead of a box: as many places of the walk as the box has columns, the first of which is
+  /// `from`, and the box's channels of the element that lies `tap` (y, x) beside each.
   std::optional<WindowWalk> walk = {};
   std::vector<scalar::Expr> tap = {};
-  /// The box comes to the same place in each block of the cluster, and its bytes come in at each one's barrier.
+  /// The box comes to the same place in each block of the cluster, and its bytes come in at each
+  /// one's barrier.
   bool is_multicast = false;
 };
 /// Begins to copy a box from shared memory to a tensor; elements outside the tensor are left out.
@@ -74,11 +75,12 @@ struct AwaitPhase {
   MbarrierSlot at;
   scalar::Expr parity;
 };
-/// Begins a collective instruction (target/intrinsic.h) `steps` times along its reduction, by the 128
-/// threads of a warpgroup together. `c` is a private buffer, each thread's part of the result
-/// (fragment.h). Tiles of `a` and `b` lie in the last two dimensions of shared buffers, in panels of
-/// 64 columns in the dimension before them; `is_*_transposed`: the reduction runs down the rows.
-/// `is_a_private`: `a` is a private buffer instead, each thread's part of a tile, and its first element.
+/// Begins a collective instruction (target/intrinsic.h) `steps` times along its reduction, by the
+/// 128 threads of a warpgroup together. `c` is a private buffer, each thread's part of the result
+/// (fragment.h). Tiles of `a` and `b` lie in the last two dimensions of shared buffers, in panels
+/// of 64 columns in the dimension before them; `is_*_transposed`: the reduction runs down the rows.
+/// `is_a_private`: `a` is a private buffer instead, each thread's part of a tile, and its first
+/// element.
 struct Mma {
   std::string instruction;
   ElementAt a, b;
@@ -89,25 +91,26 @@ struct Mma {
   bool starts_at_zero = false; ///< whatever `c` holds
   Origins origins = {};
 };
-/// Waits until this warp's part of its warpgroup's Mmas, but for the last `pending`, is done: with none pending
-/// results may be used. The threads of a warp go on together.
+/// Waits until this warp's part of its warpgroup's Mmas, but for the last `pending`, is done: with
+/// none pending results may be used. The threads of a warp go on together.
 struct AwaitMma {
   int64_t pending = 0;
   /// Private buffers that no product uses any more. With none pending and none named: all of them.
   std::vector<uint32_t> settled = {};
 };
-/// No thread of this warpgroup goes on before all have come here; what they stored to shared memory,
-/// bulk stores see.
+/// No thread of this warpgroup goes on before all have come here; what they stored to shared
+/// memory, bulk stores see.
 struct GroupBarrier {};
 
-/// From here on each thread of this warpgroup has that many registers. All its threads come here once, before
-/// anything else; together the groups have no more than before.
+/// From here on each thread of this warpgroup has that many registers. All its threads come here
+/// once, before anything else; together the groups have no more than before.
 struct SetRegisters {
   int64_t count = 0;
   bool is_more = false; ///< than at the start
 };
 
-/// Of a Launch: an order to TMA or the tensor cores, which work beside the threads, or a wait for them.
+/// Of a Launch: an order to TMA or the tensor cores, which work beside the threads, or a wait for
+/// them.
 struct AsyncOp {
   std::variant<BulkLoad, BulkStore, AwaitBulkStores, Arrive, AwaitPhase, Mma, AwaitMma,
                GroupBarrier, SetRegisters>

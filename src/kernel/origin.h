@@ -7,16 +7,18 @@
 
 namespace kawara::kernel {
 
-/// Which instances of a statement of the scop a statement of the kernel runs. Passes keep it beside what they
-/// change, and `validate` compares it with the schedule.
+/// Which instances of a statement of the scop a statement of the kernel runs. Passes keep it beside
+/// what they change, and `validate` compares it with the schedule.
 struct Origin {
   uint32_t statement = 0; ///< number in the scop
-  /// By dimension of the statement's domain, in parameters, variables of the kernel, and Iter n: the n-th point.
+  /// By dimension of the statement's domain, in parameters, variables of the kernel, and Iter n:
+  /// the n-th point.
   std::vector<scalar::Expr> iters;
-  /// How many values each point takes, from 0, in parameters, variables and points before it: one run of the kernel's
-  /// statement does them all (lanes of a vector, elements of an instruction).
+  /// How many values each point takes, from 0, in parameters, variables and points before it: one
+  /// run of the kernel's statement does them all (lanes of a vector, elements of an instruction).
   std::vector<scalar::Expr> points = {};
-  /// Also runs instances outside of the domain: a tile that is filled up, whose results there nobody reads.
+  /// Also runs instances outside of the domain: a tile that is filled up, whose results there
+  /// nobody reads.
   bool is_padded = false;
   /// All threads of a row run it, each on elements of its own (privatize.h).
   bool is_per_thread = false;

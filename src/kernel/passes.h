@@ -15,15 +15,18 @@ using PassObserver = std::function<void(std::string_view pass, const Kernel&)>;
 /// How passes are run.
 struct PassOptions {
   PassObserver observer = {};
-  /// Functions stay calls (expand_math.h): that pass alone computes something that equals the program's value only nearly. All
-  /// others keep the laws of algebra, so that a kernel without it can be compared to its program over a finite ring.
+  /// Functions stay calls (expand_math.h): that pass alone computes something that equals the
+  /// program's value only nearly. All others keep the laws of algebra, so that a kernel without it
+  /// can be compared to its program over a finite ring.
   bool keeps_functions = false;
-  /// Replaces the kernel after each pass, before the observer sees it. For tests that put faults in.
+  /// Replaces the kernel after each pass, before the observer sees it. For tests that put faults
+  /// in.
   std::function<Kernel(std::string_view pass, Kernel)> change = {};
 };
 
 /// The kernel with every mark applied, ready for an emitter: loops joined, full tiles separated,
-/// unrolled, vectorised, accumulators in variables, updates and addresses spelled out, divisions narrow.
+/// unrolled, vectorised, accumulators in variables, updates and addresses spelled out, divisions
+/// narrow.
 Kernel optimise(Kernel, const target::Cpu&, const PassObserver& = {});
 Kernel optimise(Kernel, const target::Cpu&, const PassOptions&);
 

@@ -193,7 +193,8 @@ private:
     require(kernel_.buffers[shared.buffer].elem == kernel_.buffers[tensor.buffer].elem,
             "bulk copy between types");
   }
-  /// What the driver asks of a tensor that bulk copies touch: kernels that break it run in every interpreter, and on no device.
+  /// What the driver asks of a tensor that bulk copies touch: kernels that break it run in every
+  /// interpreter, and on no device.
   void tensor_map(uint32_t tensor, const std::vector<int64_t>& extents, bool is_walk) {
     constexpr int64_t kMostRank = 5, kMostSide = 256, kMostPlaces = 1024, kUnitBytes = 16;
     const Buffer& buffer = kernel_.buffers[tensor];

@@ -24,8 +24,8 @@ Block substitute_var(const Block&, uint32_t var, const Expr& value);
 /// What all iterations of the loop run, at once.
 Origins over_loop(Origins, const For&);
 
-/// A copy whose own Defines and Combines (not those of blocks inside it) name new variables, so that it may stand
-/// beside the original in one block.
+/// A copy whose own Defines and Combines (not those of blocks inside it) name new variables, so
+/// that it may stand beside the original in one block.
 Block with_fresh_defines(Kernel&, const Block&);
 
 /// The variable as an expression.

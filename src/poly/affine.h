@@ -15,11 +15,12 @@ isl::set statement_universe(isl::ctx, const std::vector<program::Param>&, const 
 /// Quasi-affine index expression as a function on `domain` (Iter d: dimension d).
 isl::pw_aff pw_aff_from_expr(const scalar::Expr&, const isl::set& domain,
                              const std::vector<program::Param>&);
-/// The same as one function on the whole of a space, divisions included; nothing where it has cases (min, max, select). Far
-/// cheaper than functions with domains, which isl intersects at each step.
+/// The same as one function on the whole of a space, divisions included; nothing where it has cases
+/// (min, max, select). Far cheaper than functions with domains, which isl intersects at each step.
 std::optional<isl::aff> plain_function(const scalar::Expr&, const isl::space& domain,
                                        const std::vector<program::Param>&);
-/// { x -> y : x in domain, y = functions(x) }, of the spaces of `domain` and `range` (which is everything).
+/// { x -> y : x in domain, y = functions(x) }, of the spaces of `domain` and `range` (which is
+/// everything).
 isl::map map_from_exprs(const std::vector<scalar::Expr>& functions, const isl::set& domain,
                         const isl::set& range, const std::vector<program::Param>&);
 /// Points of `domain` where a quasi-affine condition holds.

@@ -7,7 +7,8 @@
 
 namespace kawara::poly {
 
-/// Points where two functions (isl::aff, isl::pw_aff) compare so; nothing for what is no comparison with one inequality or equality.
+/// Points where two functions (isl::aff, isl::pw_aff) compare so; nothing for what is no comparison
+/// with one inequality or equality.
 template <class Function>
 std::optional<isl::set> compared(scalar::BinaryOp op, const Function& lhs, const Function& rhs) {
   switch (op) {

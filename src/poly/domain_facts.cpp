@@ -128,8 +128,8 @@ public:
       is_member_.push_back(d == head || is_defined(d));
   }
 
-  /// Whether the constraint leaves each value from the first to the last to the iterator, and has nothing to do with any but its
-  /// family.
+  /// Whether the constraint leaves each value from the first to the last to the iterator, and has
+  /// nothing to do with any but its family.
   bool is_met(const PlainConstraint& constraint, const Ends& ends) const {
     bool is_inside = false, is_outside = constraint.has_more;
     for (uint32_t d = 0; d < constraint.factors.size(); ++d)

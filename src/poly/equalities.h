@@ -11,13 +11,15 @@ namespace kawara::poly {
 /// What both sides of every pair of iterations have in common, as text.
 struct Equalities {
   std::vector<Expr> source, sink; ///< definitions of their iterators (definitions.h)
-  /// By iterator of the source: the iterator of the sink that has in every pair the same value. Without expression: none.
+  /// By iterator of the source: the iterator of the sink that has in every pair the same value.
+  /// Without expression: none.
   std::vector<Expr> counterparts;
   /// Functions, in canonical form, that have one value on both sides.
   std::vector<std::pair<Expr, Expr>> equal;
 };
 
-/// Of pairs that are in the two domains, as the equalities of the relation show it, or questions for iterators of one name.
+/// Of pairs that are in the two domains, as the equalities of the relation show it, or questions
+/// for iterators of one name.
 Equalities equalities_of(const Scop&, const isl::map& pairs, StmtId source, StmtId sink);
 /// Of pairs that have nothing in common.
 Equalities no_ties(const Scop&, StmtId source, StmtId sink);
@@ -30,8 +32,8 @@ Equalities equalities_of_elements(const std::vector<Expr>& source_index,
 /// Whether the two functions have one value in every pair; false where text does not show it.
 bool is_tied(const Equalities&, const Expr& of_source, const Expr& of_sink);
 
-/// A loop that two statements share and that may tell the iterations of a pair apart, or several that do so as one: iterations
-/// in blocks come in the order of what is in the blocks.
+/// A loop that two statements share and that may tell the iterations of a pair apart, or several
+/// that do so as one: iterations in blocks come in the order of what is in the blocks.
 ///
 ///   k // 128 outside of k % 128: the same order as k
 struct Step {
@@ -39,8 +41,9 @@ struct Step {
   size_t first = 0, last = 0; ///< depths of the loops
 };
 
-/// The first `loops` loops that two statements share without those whose rows are tied: nothing is decided there, and left out of
-/// the sets such loops (tiles, mostly) cost nothing. `is_apart`: by depth, loops that have to be steps by themselves; empty: none.
+/// The first `loops` loops that two statements share without those whose rows are tied: nothing is
+/// decided there, and left out of the sets such loops (tiles, mostly) cost nothing. `is_apart`: by
+/// depth, loops that have to be steps by themselves; empty: none.
 std::vector<Step> steps_of(const Order&, const Equalities&, StmtId source, StmtId sink,
                            size_t loops, const std::vector<bool>& is_apart = {});
 

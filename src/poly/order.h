@@ -24,7 +24,8 @@ struct LoopId {
   friend auto operator<=>(const LoopId&, const LoopId&) = default;
 };
 
-/// Elements of a tensor that the iteration `ahead` of the current one will touch, called into the cache.
+/// Elements of a tensor that the iteration `ahead` of the current one will touch, called into the
+/// cache.
 struct Prefetched {
   uint32_t tensor = 0;
   int64_t ahead = 1;
@@ -39,8 +40,8 @@ struct Marks {
   int64_t unroll = 0;       ///< 0: not unrolled; kFullUnroll: completely; else copies
   bool is_isolated = false; ///< full tiles apart from partial ones (a tile's point loop)
   std::vector<Prefetched> prefetches;
-  /// The loops of one instruction (target/intrinsic.h), one inside the other, all carry its name; empty:
-  /// none. `instruction_axis` is the instruction's loop that this one is.
+  /// The loops of one instruction (target/intrinsic.h), one inside the other, all carry its name;
+  /// empty: none. `instruction_axis` is the instruction's loop that this one is.
   std::string instruction;
   uint32_t instruction_axis = 0;
   Axis axis = Axis::None; ///< iterations are blocks or threads of a GPU

@@ -9,8 +9,9 @@ namespace kawara::poly {
 
 struct Equalities;
 
-/// All that the judge looks at for one dependence under an order. Loops that both sides of every pair have in common are left out:
-/// nothing happens there. Loops that count blocks and what is in them are one (ties.h).
+/// All that the judge looks at for one dependence under an order. Loops that both sides of every
+/// pair have in common are left out: nothing happens there. Loops that count blocks and what is in
+/// them are one (ties.h).
 struct ProvedOrder {
   struct Level {
     Expr source, sink; ///< rows
@@ -24,9 +25,10 @@ struct ProvedOrder {
   bool reassociates = false; ///< the answer, of an order that is kept
 };
 
-/// Answers about the pairs of a dependence that have been proved: a directive changes the order of few of them, and need not have
-/// the others proved again. Only what holds is kept, so that a refusal is always worked out with its witness.
-/// Whatever is in here follows from the pairs alone, so copies of a dependence share it.
+/// Answers about the pairs of a dependence that have been proved: a directive changes the order of
+/// few of them, and need not have the others proved again. Only what holds is kept, so that a
+/// refusal is always worked out with its witness. Whatever is in here follows from the pairs alone,
+/// so copies of a dependence share it.
 struct ProofCache {
   std::shared_ptr<const Equalities> equalities; ///< of the pairs
   std::vector<ProvedOrder> kept;

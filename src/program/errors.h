@@ -17,7 +17,7 @@ namespace kawara::program {
 //                K0112 block without a statement       K0113 not a statement of the language
 //                K0114 `else` without `if`             K0115 declaration inside a block
 //                K0116 unknown numerics contract       K0117 second `numerics` line
-//                K0118 end of a loop depends on data   K0119 function is not `let` lines and a value
+//                K0118 end of a loop depends on data   K0119 not `let` lines and a value
 //   names        K0120 declared twice                  K0121 unknown name
 //                K0122 name of a loop is taken         K0123 reserved word
 //                K0124 unknown element type            K0125 unknown function

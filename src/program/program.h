@@ -44,21 +44,23 @@ struct Tensor {
   std::vector<Expr> shape; ///< quasi-affine in the parameters; empty for a scalar
   Span where;
   bool is_hidden = false; ///< made by the front end (nested reductions, argmax), not declared
-  /// Leading dimensions that count copies, one per iteration of the loops around (compute_at); their
-  /// storage may be reused between iterations when lifetimes allow.
+  /// Leading dimensions that count copies, one per iteration of the loops around (compute_at);
+  /// their storage may be reused between iterations when lifetimes allow.
   uint32_t private_dims = 0;
-  /// An input that keeps its values from call to call (`const`): what depends on such inputs alone is
-  /// computed once.
+  /// An input that keeps its values from call to call (`const`): what depends on such inputs alone
+  /// is computed once.
   bool is_constant = false;
-  /// Made by pack: its readers' loops are its writers' loops, and what partial tiles leave out may be
-  /// filled with zeros.
+  /// Made by pack: its readers' loops are its writers' loops, and what partial tiles leave out may
+  /// be filled with zeros.
   bool is_packed = false;
-  /// From `assume idx in range(N)`: what elements hold where they are read as indices. Whoever calls answers for it.
+  /// From `assume idx in range(N)`: what elements hold where they are read as indices. Whoever
+  /// calls answers for it.
   std::optional<ValueRange> values = {};
 };
 
-/// `for name in range(lo, hi)` whose bounds read data. It stands around one statement alone and belongs to it: an instance of
-/// the statement is the whole loop, iteration by iteration, however many the data say.
+/// `for name in range(lo, hi)` whose bounds read data. It stands around one statement alone and
+/// belongs to it: an instance of the statement is the whole loop, iteration by iteration, however
+/// many the data say.
 struct DataLoop {
   std::string name;
   Expr lo, hi; ///< i64
@@ -69,9 +71,9 @@ struct DataLoop {
 ///   tensor[index] = value            op == None
 ///   tensor[index] op= value          otherwise; the old value is not part of `value`
 /// Iter d inside `index` and `value` is the loop at depth d (outermost 0).
-/// An index is quasi-affine, or it reads data: an i64 expression with loads in it, `Within` the extent of its dimension unless
-/// that is assumed. Which element it is, only the run knows.
-/// `value` has the compute type of the tensor's element type; the store casts it.
+/// An index is quasi-affine, or it reads data: an i64 expression with loads in it, `Within` the
+/// extent of its dimension unless that is assumed. Which element it is, only the run knows. `value`
+/// has the compute type of the tensor's element type; the store casts it.
 struct Statement {
   std::string name;               ///< S0, S1, ... in text order
   std::vector<std::string> iters; ///< names of the enclosing loops, outermost first

@@ -52,7 +52,8 @@ private:
     leaves(e, depth, what);
   }
 
-  /// Affine, or read from data, as the value of a DataLoop is: then its loads are looked at as those of a value.
+  /// Affine, or read from data, as the value of a DataLoop is: then its loads are looked at as
+  /// those of a value.
   void data_index(const Expr& e, size_t depth, const std::string& what) {
     if (!e || (!scalar::reads_data(e) && scalar::as<scalar::Within>(e) == nullptr))
       return affine(e, scalar::kIndex, depth, what);

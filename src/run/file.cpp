@@ -35,7 +35,8 @@ Diagnostic file_error(std::string code, std::string headline, std::string why, s
 
 namespace {
 
-/// Files of a folder in the order of the alphabet; none where there are too many to be looked through.
+/// Files of a folder in the order of the alphabet; none where there are too many to be looked
+/// through.
 std::vector<std::string> files_in(const std::filesystem::path& folder) {
   constexpr size_t kMost = 10000;
   std::vector<std::string> names;
@@ -53,7 +54,8 @@ bool can_be_run(const std::string& name) {
   return name.ends_with(".kw") || name.ends_with(".onnx");
 }
 
-/// A file beside `path` whose name is nearly that, or is that with an ending; of several, one that can be run.
+/// A file beside `path` whose name is nearly that, or is that with an ending; of several, one that
+/// can be run.
 std::optional<std::string> file_meant(const std::filesystem::path& path) {
   const std::vector<std::string> names = files_in(path.parent_path());
   const std::string name = path.filename().string();

@@ -12,8 +12,8 @@ struct MeasureOptions {
   double sample_seconds = 0.005; ///< a sample is a batch of calls that takes about this long
   int samples = 11;
   double limit_seconds = 5; ///< fewer samples, at least three, when they would take longer
-  /// Rest before each sample of interleaved works, and one call that is not counted: threads that one
-  /// work left waiting fall asleep before the next is measured.
+  /// Rest before each sample of interleaved works, and one call that is not counted: threads that
+  /// one work left waiting fall asleep before the next is measured.
   double pause_seconds = 0;
 };
 
@@ -31,8 +31,9 @@ struct Timing {
 /// Median, extremes and spread of the samples.
 Timing summarise(std::vector<double> samples, int64_t batch);
 
-/// How many times as long as `own` the other took, sample by sample: of two that were measured in turns. Whatever slows the machine
-/// down for some turns slows both, so that this says more than the quotient of their medians.
+/// How many times as long as `own` the other took, sample by sample: of two that were measured in
+/// turns. Whatever slows the machine down for some turns slows both, so that this says more than
+/// the quotient of their medians.
 Timing quotient(const Timing& other, const Timing& own);
 
 /// Warms up, finds a batch size, and takes the samples.

@@ -232,7 +232,7 @@ Value on_floats(BinaryOp op, Elem elem, double a, double b) {
   KAWARA_CHECK(false, "float operands of an integer operation");
 }
 
-/// The integer without the fraction, NaN as 0, and what is out of the range of Int as its nearest number.
+/// Truncates; NaN becomes 0, and what is out of the range of Int its nearest number.
 template <class Int> int64_t truncated(double v) {
   using Limits = std::numeric_limits<Int>;
   if (std::isnan(v))
@@ -371,7 +371,7 @@ private:
   int lane_;
 };
 
-/// The value of an index expression of the usual operators; nothing of others, and where numbers are too large.
+/// The value of an index expression of the usual operators; nothing where it is too large.
 std::optional<int64_t> quick_index(const Expr& e, const std::vector<int64_t>& iters,
                                    const std::vector<int64_t>& params) {
   constexpr int64_t kLarge = int64_t{1} << 31;

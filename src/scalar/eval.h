@@ -16,7 +16,8 @@ inline Value int_value(int64_t i) { return Value{.i = i}; }
 inline Value float_value(double f) { return Value{.f = f}; }
 
 /// `a op b` and `op a` on values of type `elem` (the operands' type), rounded or wrapped to it.
-/// Comparisons give 0 or 1. Empty for an integer division by zero and an index that is not within its extent.
+/// Comparisons give 0 or 1. Empty for an integer division by zero and an index that is not within
+/// its extent.
 ///
 /// Functions are evaluated in f64 and rounded once. `round` goes to the nearest even integer,
 /// `sigmoid(x)` is 1/(1 + exp(-x)), `rsqrt(x)` is 1/sqrt(x); `silu`, `gelu` and `gelu_tanh` are
@@ -36,8 +37,9 @@ struct Leaves {
   std::function<std::optional<Value>(const Load&, const std::vector<int64_t>& index, Elem)> load;
 };
 
-/// Value of `e`; of lane `lane` when `e` is a vector. Empty for an integer division by zero, an index outside of its extent,
-/// or when a leaf gave none. Select evaluates only the chosen side; And and Or evaluate both sides.
+/// Value of `e`; of lane `lane` when `e` is a vector. Empty for an integer division by zero, an
+/// index outside of its extent, or when a leaf gave none. Select evaluates only the chosen side;
+/// And and Or evaluate both sides.
 std::optional<Value> evaluate(const Expr& e, const Leaves& leaves, int lane = 0);
 
 /// Value of an i64 or Bool expression over iterators and parameters; empty as above.

@@ -15,28 +15,32 @@ namespace kawara::scalar {
 // The expression grammar, shared by Program, Scop and Kernel.
 //
 //   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast | Within
-//        | Fma | Ramp | Runs | Broadcast | Reduce | Scan | Instruction       (the last six: kernels only)
+//        | Fma | Ramp | Runs | Broadcast | Reduce | Scan | Instruction
+//        (the last six: kernels only)
 //
 // Semantics. Expressions have no effects and a fixed type. Operands of a Binary have the type of
 // each other; arithmetic is done in that type: integers wrap, floats round to nearest even after
 // each operation. f16, bf16 and integers under 32 bits are never computed with: front ends insert
-// Casts to f32 / i32 (u32: i64) after the load and before the store. u64 is computed with as it is. Comparisons give Bool. `FloorDiv` and
-// `Mod` round towards minus infinity (Mod has the sign of the divisor) and fail on zero. Within is an index that was read from
-// data, and fails where that is negative or not below the extent of the dimension that it indexes. `Min` and
-// `Max` of floats are NaN where a side is, as IEEE 754-2019 minimum and maximum are; of two zeros
-// emitted code may take either. A Cast of a float to an integer drops the fraction, takes NaN to 0 and what is
-// out of range to the nearest number of i64, or, for types of 32 bits and fewer, of i32, of which narrower ones keep the
-// lower bits. Select evaluates only the chosen side. Iter i is the value of the i-th iterator of the statement that
-// contains the expression (outermost first); Param p the p-th parameter of the program; Var a
-// variable of a Kernel. A Load names a tensor (of the Program or Scop) or a buffer (of the Kernel).
+// Casts to f32 / i32 (u32: i64) after the load and before the store. u64 is computed with as it is.
+// Comparisons give Bool. `FloorDiv` and `Mod` round towards minus infinity (Mod has the sign of the
+// divisor) and fail on zero. Within is an index that was read from data, and fails where that is
+// negative or not below the extent of the dimension that it indexes. `Min` and `Max` of floats are
+// NaN where a side is, as IEEE 754-2019 minimum and maximum are; of two zeros emitted code may take
+// either. A Cast of a float to an integer drops the fraction, takes NaN to 0 and what is out of
+// range to the nearest number of i64, or, for types of 32 bits and fewer, of i32, of which narrower
+// ones keep the lower bits. Select evaluates only the chosen side. Iter i is the value of the i-th
+// iterator of the statement that contains the expression (outermost first); Param p the p-th
+// parameter of the program; Var a variable of a Kernel. A Load names a tensor (of the Program or
+// Scop) or a buffer (of the Kernel).
 //
-// `Fma` is a * b + c with one rounding. Kernels only, as what functions are made of (scalar/expand/expansion.h): `Bits` is the integer (i32, i64) with the bits of a float (f32, f64), `FromBits` the way
-// back; `NanMin` and `NanMax` are `Min` and `Max` for which -0 is below +0 in emitted code, too; `CopySign` has the size of its left side and the
-// sign of its right.
+// `Fma` is a * b + c with one rounding. Kernels only, as what functions are made of
+// (scalar/expand/expansion.h): `Bits` is the integer (i32, i64) with the bits of a float (f32,
+// f64), `FromBits` the way back; `NanMin` and `NanMax` are `Min` and `Max` for which -0 is below +0
+// in emitted code, too; `CopySign` has the size of its left side and the sign of its right.
 //
 // An Instruction is what the machine does at once (target/intrinsic.h names and describes it): its
-// arguments are the operands `a`, `b`, ... and last the accumulator, each in the lanes of its register;
-// its value is the new accumulator, in the type in which that is stored.
+// arguments are the operands `a`, `b`, ... and last the accumulator, each in the lanes of its
+// register; its value is the new accumulator, in the type in which that is stored.
 //
 // Index expressions are of type i64; those that `is_quasi_affine` accepts (+, -, * by constant,
 // // and % by positive constant, min, max, and in conditions comparisons with and/or/not)
@@ -141,7 +145,8 @@ public:
   const Node& node() const { return *node_; }
   Type type() const;
   bool is_same_object(const Expr& other) const { return node_ == other.node_; }
-  /// Seen from a copy of a parent's operand: is the node part of others, too? May say so of one that is not.
+  /// Seen from a copy of a parent's operand: is the node part of others, too? May say so of one
+  /// that is not.
   bool is_shared() const { return node_.use_count() > 2; }
 
 private:
@@ -175,12 +180,14 @@ struct Runs {
 struct Broadcast {
   Expr arg;
 };
-/// Horizontal: lanes that stand as far apart as the type has lanes become one; with one lane, all of them.
+/// Horizontal: lanes that stand as far apart as the type has lanes become one; with one lane, all
+/// of them.
 struct Reduce {
   ReduceOp op;
   Expr arg;
 };
-/// The running value of a scan in lanes: lane k is the last lane of `before`, combined with lanes 0 to k of `arg`.
+/// The running value of a scan in lanes: lane k is the last lane of `before`, combined with lanes 0
+/// to k of `arg`.
 struct Scan {
   ReduceOp op;
   Expr before, arg;
@@ -199,8 +206,8 @@ struct Within {
   uint32_t tensor = 0, dim = 0;
 };
 
-/// That `simplify` left a node as it is: found out once, by whichever thread asks first. No part of the node's value; a copy
-/// starts without it.
+/// That `simplify` left a node as it is: found out once, by whichever thread asks first. No part of
+/// the node's value; a copy starts without it.
 class SimplestMark {
 public:
   SimplestMark() = default;
@@ -266,7 +273,8 @@ Expr with_children(const Expr&, std::vector<Expr> children);
 /// Replaces bottom-up: `f` sees each node after its children were rewritten; an empty Expr keeps
 /// it. Nodes that are shared are rewritten once and stay shared.
 Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& f);
-/// The same, with nodes and all below them kept where `keep` says so; it is asked before the node's children are rewritten.
+/// The same, with nodes and all below them kept where `keep` says so; it is asked before the node's
+/// children are rewritten.
 Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& f,
              const std::function<bool(const Expr&)>& keep);
 /// Calls `f` on every node, parents first.
@@ -278,8 +286,8 @@ Expr substitute_params(const Expr&, const std::vector<Expr>& params);
 
 bool equal(const Expr&, const Expr&);
 uint64_t hash_of(const Expr&);
-/// Whether a load stands in it. An index that reads data is not known before the program runs: it may be any element of its
-/// dimension.
+/// Whether a load stands in it. An index that reads data is not known before the program runs: it
+/// may be any element of its dimension.
 bool reads_data(const Expr&);
 bool is_quasi_affine(const Expr&); ///< index or condition, see above; loads are never affine
 

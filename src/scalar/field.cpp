@@ -14,7 +14,8 @@ namespace {
 constexpr uint64_t kQ = 1073741789, kP = 2 * kQ + 1; // both prime
 constexpr uint64_t kRoot = 4;                        // a square, hence of order q modulo p
 
-// An element is stored above all integers that a kernel computes with: x in 31 bits, y above it in 30.
+// An element is stored above all integers that a kernel computes with: x in 31 bits, y above it
+// in 30.
 constexpr int64_t kFirst = int64_t{1} << 62, kEnd = kFirst + (int64_t{1} << 61);
 constexpr int64_t kLowest = kEnd, kHighest = kEnd + 1, kNan = kEnd + 2;
 
@@ -101,7 +102,8 @@ Value inverse(Value a) {
   return element({power_mod(e.x, kP - 2, kP), power_mod(e.y, kQ - 2, kQ)});
 }
 
-/// A number of type `elem` as an element. The ends of its range are what a maximum or minimum starts from.
+/// A number of type `elem` as an element. The ends of its range are what a maximum or minimum
+/// starts from.
 Value lifted(Elem elem, Value v) {
   if (is_element(v))
     return v;
@@ -113,7 +115,8 @@ Value lifted(Elem elem, Value v) {
   return whole(v.i);
 }
 
-/// The quotient of two small whole numbers that a float is but for a few roundings, by its continued fraction.
+/// The quotient of two small whole numbers that a float is but for a few roundings, by its
+/// continued fraction.
 std::optional<std::pair<int64_t, int64_t>> ratio_of(double v) {
   const bool is_f32 = static_cast<double>(static_cast<float>(v)) == v;
   const double tolerance = is_f32 ? 0x1p-22 : 0x1p-48;

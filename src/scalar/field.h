@@ -7,18 +7,24 @@
 
 namespace kawara::scalar {
 
-/// Data as elements of a finite ring instead of numbers: what is equal by the laws of algebra is equal here to the last bit, whatever the
-/// order of operations; what is not, differs, but for one chance in 10^9.
+/// Data as elements of a finite ring instead of numbers: what is equal by the laws of algebra is
+/// equal here to the last bit, whatever the order of operations; what is not, differs, but for one
+/// chance in 10^9.
 ///
-/// An element is a pair (x, y) of remainders modulo two primes, p = 2q + 1 and q. Sums, products and quotients (by the inverse; that
-/// of 0 is 0) are exact. exp(x, y) is (g^y, 1) with g of order q modulo p, so that exp(a + b) = exp(a) * exp(b), which a
-/// softmax in one pass needs. sigmoid and silu are what they are made of, as are rsqrt and small whole powers. All other functions (and a
-/// float that becomes an integer, an integer quotient of data) are tables: a hash of the operation and its operands. Elements have
-/// a total order, by hash as well, which max, min and comparisons follow; small whole numbers keep theirs, and the ends of a float type are next to the infinities.
+/// An element is a pair (x, y) of remainders modulo two primes, p = 2q + 1 and q. Sums, products
+/// and quotients (by the inverse; that of 0 is 0) are exact. exp(x, y) is (g^y, 1) with g of order
+/// q modulo p, so that exp(a + b) = exp(a) * exp(b), which a softmax in one pass needs. sigmoid and
+/// silu are what they are made of, as are rsqrt and small whole powers. All other functions (and a
+/// float that becomes an integer, an integer quotient of data) are tables: a hash of the operation
+/// and its operands. Elements have a total order, by hash as well, which max, min and comparisons
+/// follow; small whole numbers keep theirs, and the ends of a float type are next to the
+/// infinities.
 ///
-/// Conversions between float types, between integer types and from integers to floats keep the element: rounding, wrapping and
-/// saturation are not seen. A literal is the quotient of small whole numbers that it is but for a few roundings, so that constants may be folded. Infinities are what they are for floats. Integers that do not depend on data stay numbers.
-/// Not by several threads at once.
+/// Conversions between float types, between integer types and from integers to floats keep the
+/// element: rounding, wrapping and saturation are not seen. A literal is the quotient of small
+/// whole numbers that it is but for a few roundings, so that constants may be folded. Infinities
+/// are what they are for floats. Integers that do not depend on data stay numbers. Not by several
+/// threads at once.
 class Field final : public Algebra {
 public:
   explicit Field(uint64_t seed);

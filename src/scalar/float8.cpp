@@ -27,8 +27,8 @@ uint8_t float8_bits(Elem elem, double value) {
   const double magnitude = std::min(std::fabs(value), format.largest);
   if (magnitude == 0)
     return sign;
-  // All values of the format at this magnitude are multiples of 2^quantum. Rounding may carry into the next
-  // exponent; codes grow with values, so adding handles it.
+  // All values of the format at this magnitude are multiples of 2^quantum. Rounding may carry into
+  // the next exponent; codes grow with values, so adding handles it.
   const int lowest = 1 - format.bias;
   const int exponent = std::max(std::ilogb(magnitude), lowest);
   const int quantum = exponent - format.fraction_bits;

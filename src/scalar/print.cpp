@@ -88,7 +88,8 @@ public:
   }
 
 private:
-  /// What an index that reads data has around it and texts have not: that it is checked, and that integers become i64.
+  /// What an index that reads data has around it and texts have not: that it is checked, and that
+  /// integers become i64.
   static Expr as_written(const Expr& e) {
     if (const auto* n = as<Within>(e))
       return n->index;

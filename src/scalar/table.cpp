@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kGeluRows = 2048;
 constexpr std::string_view kGeluName = "gelu_table.", kGeluTailName = "gelu_tail_table.";
 
-/// Of gelu around x for |t| <= reach: Taylor's polynomial, the term of t^4 replaced by the parabola nearest to it.
+/// Of gelu around x for |t| <= reach: Taylor's polynomial, the term of t^4 replaced by the parabola
+/// nearest to it.
 std::array<double, kTableColumns> gelu_around(double x, double reach) {
   const double tail = 0.5 * std::erfc(-x / std::numbers::sqrt2);
   const double density = std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;

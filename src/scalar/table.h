@@ -9,16 +9,18 @@
 
 namespace kawara::scalar {
 
-/// Tables that formulas look up (scalar/expand/expansion.h). Rows are as many as a power of two, so that the low bits of any
-/// integer name one, and a row is what 128 bits hold. A look-up is an Instruction named after table and column; its
-/// argument is the row (i32), its value the bits of the element.
+/// Tables that formulas look up (scalar/expand/expansion.h). Rows are as many as a power of two, so
+/// that the low bits of any integer name one, and a row is what 128 bits hold. A look-up is an
+/// Instruction named after table and column; its argument is the row (i32), its value the bits of
+/// the element.
 ///
-/// `Gelu`: row r is the cubic polynomial in x - centre that gelu is within an element around the centre, of all x for which
-/// the bits of x + kGeluShift end in r. The sum rounds x to the centre: a multiple of 1/128 below -5, of 1/64 above. Beyond
-/// kGeluEnd gelu is its argument, and below kGeluStart as there, -0.
+/// `Gelu`: row r is the cubic polynomial in x - centre that gelu is within an element around the
+/// centre, of all x for which the bits of x + kGeluShift end in r. The sum rounds x to the centre:
+/// a multiple of 1/128 below -5, of 1/64 above. Beyond kGeluEnd gelu is its argument, and below
+/// kGeluStart as there, -0.
 ///
-/// `GeluTail`: the same, but elements of x up to kGeluTail are 1 / kGeluTailScale times as large, so that none of their numbers is
-/// denormal.
+/// `GeluTail`: the same, but elements of x up to kGeluTail are 1 / kGeluTailScale times as large,
+/// so that none of their numbers is denormal.
 enum class Table : uint8_t { Gelu, GeluTail };
 
 constexpr size_t kTableColumns = 4;

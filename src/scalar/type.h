@@ -7,8 +7,8 @@
 
 namespace kawara::scalar {
 
-/// Element types of tensors and expressions. The two of 8 bits are floats with 4 and 5 bits of exponent
-/// (float8.h).
+/// Element types of tensors and expressions. The two of 8 bits are floats with 4 and 5 bits of
+/// exponent (float8.h).
 enum class Elem : uint8_t {
   F64,
   F32,
@@ -47,16 +47,18 @@ std::string_view name_of(Elem); ///< "f32", "bool"
 std::optional<Elem> elem_from_name(std::string_view);
 std::string to_string(Type); ///< "f32", "f32x4"
 
-/// Type in which arithmetic on operands of these types is done: floats under 32 bits compute in f32,
-/// integers narrower than 32 bits and bool in i32, u32 in i64; otherwise the wider, float before integer, u64 before i64.
+/// Type in which arithmetic on operands of these types is done: floats under 32 bits compute in
+/// f32, integers narrower than 32 bits and bool in i32, u32 in i64; otherwise the wider, float
+/// before integer, u64 before i64.
 Elem compute_type(Elem, Elem);
 Elem compute_type(Elem);
 
 /// Whether every value of type `narrow` is one of type `wide`.
 bool holds_all_of(Elem wide, Elem narrow);
 
-/// Value as the element type would store it: rounded to nearest even (floats; those of 8 bits have no values past
-/// their largest, which is stored instead), wrapped (integers). A u64 is held as the i64 of the same bits.
+/// Value as the element type would store it: rounded to nearest even (floats; those of 8 bits have
+/// no values past their largest, which is stored instead), wrapped (integers). A u64 is held as the
+/// i64 of the same bits.
 double round_to(Elem, double);
 int64_t wrap_to(Elem, int64_t);
 

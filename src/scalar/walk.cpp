@@ -103,8 +103,8 @@ Expr with_children(const Expr& e, std::vector<Expr> c) {
 
 namespace {
 
-/// A node that several others have is rewritten once and stays shared: written out, formulas of formulas (log of exp of ...) grow
-/// with the product of their parts.
+/// A node that several others have is rewritten once and stays shared: written out, formulas of
+/// formulas (log of exp of ...) grow with the product of their parts.
 class Rewriter {
 public:
   Rewriter(const std::function<Expr(const Expr&)>& f, const std::function<bool(const Expr&)>& keep)

@@ -18,8 +18,8 @@ struct Attempt {
   std::optional<Refusal> refusal; ///< of `plan`, applied to `before`
 };
 
-/// Applies the plan as a group: all of it or nothing. With notes in the environment, the attempt is written down under the name of its
-/// rule. Returns whether it was applied.
+/// Applies the plan as a group: all of it or nothing. With notes in the environment, the attempt is
+/// written down under the name of its rule. Returns whether it was applied.
 bool attempt(Schedule&, const std::vector<Directive>& plan, const Environment&,
              const std::string& rule, const std::vector<poly::StmtId>& statements);
 

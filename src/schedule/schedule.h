@@ -16,16 +16,19 @@
 namespace kawara::schedule {
 
 /// A list of directives and the order that they produce. The list is the source of truth: it can be
-/// printed, parsed, hashed and replayed on the same Program. Values: a refused directive changes nothing.
+/// printed, parsed, hashed and replayed on the same Program. Values: a refused directive changes
+/// nothing.
 struct Schedule {
   poly::Scop scop; ///< as inline, compute_at and rfactor left it
   poly::Order order;
   std::vector<Directive> applied;
-  /// What `auto`, the last of `applied`, did to temps before it looked at loops: for listings, and for users who want to go on from there.
+  /// What `auto`, the last of `applied`, did to temps before it looked at loops: for listings, and
+  /// for users who want to go on from there.
   std::vector<Directive> begun = {};
 };
 
-/// Why a directive was not applied. Cheap to build (a search meets thousands); text is made by `explain`.
+/// Why a directive was not applied. Cheap to build (a search meets thousands); text is made by
+/// `explain`.
 struct Refusal {
   /// The directive cannot be asked of these loops at all (no witness).
   struct Shape {
@@ -66,11 +69,12 @@ Schedule initial_schedule(poly::Scop);
 Result<Schedule, Refusal> apply(const Schedule&, const Directive&, const Environment&);
 Result<Schedule, Refusal> apply(const Schedule&, const std::vector<Directive>&, const Environment&);
 
-/// The refusal as the full message of docs/errors/README.md, alternatives checked. The schedule is the
-/// one that `apply` was called with.
+/// The refusal as the full message of docs/errors/README.md, alternatives checked. The schedule is
+/// the one that `apply` was called with.
 Diagnostic explain(const Schedule&, const Refusal&, const Environment&);
 
-/// Directives from text: separated by `;` or newlines, `#` comments, `[a; b]` groups. All errors at once.
+/// Directives from text: separated by `;` or newlines, `#` comments, `[a; b]` groups. All errors at
+/// once.
 Parsed<std::vector<Directive>> parse_directives(SourcePtr text);
 std::string print(const Directive&);
 std::string print(const std::vector<Directive>&); ///< `a; b; c`; parses back to the same list

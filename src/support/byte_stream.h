@@ -29,8 +29,9 @@ private:
   std::string bytes_;
 };
 
-/// Reads what a ByteWriter wrote. Reading past the end, or a count that the rest cannot hold, makes it
-/// fail: from then on it gives zeros and empty texts, so that callers need to look once, at the end.
+/// Reads what a ByteWriter wrote. Reading past the end, or a count that the rest cannot hold, makes
+/// it fail: from then on it gives zeros and empty texts, so that callers need to look once, at the
+/// end.
 class ByteReader {
 public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}

@@ -32,7 +32,8 @@ int64_t available() {
   return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
 }
 
-/// What the control groups around this process leave, from its own to the root (version 2: "0::/user.slice/…").
+/// What the control groups around this process leave, from its own to the root (version 2:
+/// "0::/user.slice/…").
 int64_t left_in_groups() {
   int64_t left = INT64_MAX;
   std::ifstream file("/proc/self/cgroup");

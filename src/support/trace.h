@@ -16,7 +16,8 @@ struct TraceOptions {
   std::set<std::string, std::less<>>
       print_after;     ///< stages whose artefact is shown; "all" for every one
   bool verify = false; ///< run the artefact specs
-  /// Programs that are compiled together with this one, itself included: what every compilation may take for checks, they share.
+  /// Programs that are compiled together with this one, itself included: what every compilation may
+  /// take for checks, they share.
   size_t together = 1;
   /// Receives the text of a shown artefact. Nothing is shown when empty.
   std::function<void(std::string_view stage, const std::string& text)> show;
@@ -72,7 +73,8 @@ public:
   /// In the order in which the stages first began.
   const std::vector<StageTime>& times() const { return times_; }
 
-  /// The table of `--time-passes`: one line per stage, share of the whole, and the sum; then what checks said, where there were some.
+  /// The table of `--time-passes`: one line per stage, share of the whole, and the sum; then what
+  /// checks said, where there were some.
   std::string time_table() const;
 
 private:

@@ -17,7 +17,8 @@ struct StepTime {
   std::array<double, kMostBoxes> nanoseconds;
 };
 
-/// Measured on an H200: 22 heads of 2304 rows, bf16 (docs/notes/gpu_attention.md, 18 November 2026).
+/// Measured on an H200: 22 heads of 2304 rows, bf16 (docs/notes/gpu_attention.md, 18 November
+/// 2026).
 constexpr std::array<StepTime, 7> kStepTimes = {{
     {{64, 64}, {551, 781, 953, 1149}},
     {{64, 128}, {866, 1185, 0, 0}},

@@ -6,7 +6,8 @@
 
 namespace kawara::target {
 
-/// A chain of two products in one pass (attention): rows of the first operand against all keys, in tiles.
+/// A chain of two products in one pass (attention): rows of the first operand against all keys, in
+/// tiles.
 struct TiledChain {
   int64_t rows = 0;           ///< of one head
   int64_t heads = 1;          ///< each with rows of its own
@@ -21,8 +22,8 @@ struct ChainTile {
   friend bool operator==(const ChainTile&, const ChainTile&) = default;
 };
 
-/// Microseconds that the chain takes where each multiprocessor has one block at a time. Nothing for tiles that registers do not hold.
-/// Times of steps were measured (docs/notes/gpu_attention.md).
+/// Microseconds that the chain takes where each multiprocessor has one block at a time. Nothing for
+/// tiles that registers do not hold. Times of steps were measured (docs/notes/gpu_attention.md).
 std::optional<double> chain_time(const TiledChain&, const ChainTile&, int64_t multiprocessors);
 
 /// All tiles for chains of that many columns, the fastest first.

@@ -89,7 +89,8 @@ void set_vector_shape(Cpu&);
 /// Whether the processor adds and multiplies f16, twice as many at a time as f32.
 bool has_f16_arithmetic(const Cpu&);
 
-/// Bytes of the smallest element that a load brings into all lanes by itself; smaller ones take a unit that computes besides.
+/// Bytes of the smallest element that a load brings into all lanes by itself; smaller ones take a
+/// unit that computes besides.
 int64_t least_broadcast(const Cpu&);
 
 /// Lanes of an element of `element_bytes` bytes in one vector register; at least 1.

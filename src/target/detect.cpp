@@ -108,8 +108,8 @@ uint64_t saved_state() {
   return uint64_t{high} << 32 | low;
 }
 
-/// Linux keeps tiles only for processes that have asked; in others the first of them is the last instruction. Threads and
-/// children have what their parent was granted.
+/// Linux keeps tiles only for processes that have asked; in others the first of them is the last
+/// instruction. Threads and children have what their parent was granted.
 bool may_use_tiles() {
 #ifdef __linux__
   constexpr long kRequestPermission = 0x1023,

@@ -333,8 +333,8 @@ std::vector<Intrinsic> x86() {
        "llvm.x86.avx512.vpdpbusd.512",
        {{'c', "i32", 16}, {'b', "i32", 16}, {'a', "i32", 16}},
        "vpdpbusd"},
-      // Half as fast as a multiply-add of f32 or slower: convolutions took 3.0 to 3.7 ms on a Sapphire Rapids where converted once to f32
-      // they take 1.5 to 2.2.
+      // Half as fast as a multiply-add of f32 or slower: convolutions took 3.0 to 3.7 ms on a
+      // Sapphire Rapids where converted once to f32 they take 1.5 to 2.2.
       {"avx512.vdpbf16ps",
        kWideDot2OfBf16,
        kX86,
@@ -347,7 +347,8 @@ std::vector<Intrinsic> x86() {
   };
 }
 
-/// A tile does 16 x 16 x 16 groups in 16 cycles, while two pipes do a vector each in every cycle: as many as 32 of them.
+/// A tile does 16 x 16 x 16 groups in 16 cycles, while two pipes do a vector each in every cycle:
+/// as many as 32 of them.
 constexpr double kTileCost = 32.0;
 
 Intrinsic tile(std::string_view name, std::string_view program, Feature needs,

@@ -7,7 +7,8 @@ namespace {
 
 // Measured on an H200, 18 November 2026 (docs/notes/gpu_clusters.md).
 
-/// Elements of a tile whose products, over one step, take as long as a line of the cache takes to come.
+/// Elements of a tile whose products, over one step, take as long as a line of the cache takes to
+/// come.
 constexpr double kElementsOfLine = 64;
 /// Part of the lines' time that nothing overlaps with.
 constexpr double kOfLines = 0.85;
@@ -17,8 +18,8 @@ constexpr int64_t kFewestSteps = 12;
 constexpr int64_t kManySteps = 64;
 /// Blocks of a cluster wait for each other.
 constexpr double kClearlyFaster = 0.95;
-/// A cluster's blocks lie in one group of multiprocessors. Groups have an even number of them, not always a multiple of four: of 132
-/// multiprocessors 12 have no place in clusters of four.
+/// A cluster's blocks lie in one group of multiprocessors. Groups have an even number of them, not
+/// always a multiple of four: of 132 multiprocessors 12 have no place in clusters of four.
 constexpr int64_t kWithoutPlace = 12;
 
 int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }

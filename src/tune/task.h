@@ -19,8 +19,8 @@ struct Task {
 /// Refuses what `driver::program_of` and `driver::all_sizes` refuse.
 Parsed<Task> task_of(driver::Request, const schedule::Environment&, int64_t threads);
 
-/// What tuned schedules are found by. Two tasks with equal keys are the same work on the same machine,
-/// whatever their files are called.
+/// What tuned schedules are found by. Two tasks with equal keys are the same work on the same
+/// machine, whatever their files are called.
 struct Key {
   std::string program; ///< canonical text, sizes open: types, contract and statements stand in it
   std::string sizes;   ///< "K=103 M=97 N=101", by name; empty when the program has no parameters
@@ -34,8 +34,8 @@ Key key_of(const Task&);
 /// Sixteen hexadecimal digits that name a key for people.
 std::string id_of(const Key&);
 
-/// How far apart the sizes of two keys are: the sum of |log2| of their ratios. Nothing when they are of
-/// different programs, machines or thread counts, or name different parameters.
+/// How far apart the sizes of two keys are: the sum of |log2| of their ratios. Nothing when they
+/// are of different programs, machines or thread counts, or name different parameters.
 std::optional<double> distance(const Key&, const Key&);
 
 } // namespace kawara::tune

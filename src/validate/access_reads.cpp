@@ -64,7 +64,8 @@ void AccessReader::check_read(const Touch& touch, const std::vector<const scalar
       alternatives);
 }
 
-/// Every element that the program reads there is read, where the kernel reads other elements of the tensor.
+/// Every element that the program reads there is read, where the kernel reads other elements of the
+/// tensor.
 void AccessReader::check_all_read(const Reads& reads,
                                   const std::vector<const scalar::Load*>& wanted,
                                   const std::set<size_t>& found, const Instance& instance,

@@ -145,7 +145,8 @@ std::optional<AccessReader::Instance> AccessReader::instance_of(const kernel::Or
   return instance;
 }
 
-/// What the variable holds is that instance's element: what was read into it before must be the same.
+/// What the variable holds is that instance's element: what was read into it before must be the
+/// same.
 void AccessReader::bind(uint32_t var, const Instance& instance, const Place& place) {
   const program::Statement& text = *instance.text;
   Bound bound{text.tensor, element_of(text.index, instance), place.numbers, instance};
@@ -174,7 +175,8 @@ void AccessReader::bind(uint32_t var, const Instance& instance, const Place& pla
     known->second.buffer = UINT32_MAX; // different elements, one after the other
 }
 
-/// What is stored for no statement of its own brings elements that variables hold to their places: an element as it is, or partial sums of it.
+/// What is stored for no statement of its own brings elements that variables hold to their places:
+/// an element as it is, or partial sums of it.
 void AccessReader::copy_out(const kernel::Store& s, const Place& place) {
   if (s.buffer >= scop_.tensors.size())
     return not_compared("copies to buffers that passes made");

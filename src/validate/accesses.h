@@ -13,14 +13,15 @@
 
 namespace kawara::validate {
 
-/// How two elements differ: they are one where all functions are zero and, where that is exact, nowhere else.
+/// How two elements differ: they are one where all functions are zero and, where that is exact,
+/// nowhere else.
 struct Apart {
   std::vector<scalar::Expr> functions;
   bool is_exact = true;
 };
 
-/// An access of the kernel that is spelled otherwise than what the program says of the instance: at every point where the conditions hold, all
-/// functions of one of the alternatives are zero.
+/// An access of the kernel that is spelled otherwise than what the program says of the instance: at
+/// every point where the conditions hold, all functions of one of the alternatives are zero.
 struct Question {
   std::string what;  ///< "S1 reads A[i, k + 1], not A[i, k]"
   std::string brief; ///< "elements of A that S1 touches"
@@ -80,8 +81,8 @@ private:
     bool is_point(uint32_t dimension) const { return dimension < loops + points.size(); }
   };
 
-  /// A buffer that holds part of its tensor: the place of the tensor's element minus that of the buffer's, the same for all accesses of an iteration of the
-  /// loops around.
+  /// A buffer that holds part of its tensor: the place of the tensor's element minus that of the
+  /// buffer's, the same for all accesses of an iteration of the loops around.
   struct Window {
     Expr offset;
     std::vector<uint32_t> numbers; ///< Place
@@ -118,8 +119,9 @@ private:
   Reads reads_of(const Expr&, const Place&, std::optional<uint32_t> own = std::nullopt) const;
 
   Layout layout_of(uint32_t buffer) const;
-  /// Differences that are zero where the two are one element; nothing where that cannot be said. The first
-  /// access to a part of a tensor says which part it is, and so does a write to another part once the first was read.
+  /// Differences that are zero where the two are one element; nothing where that cannot be said.
+  /// The first access to a part of a tensor says which part it is, and so does a write to another
+  /// part once the first was read.
   std::optional<Apart> differences(uint32_t buffer, const std::vector<Expr>& touched,
                                    const std::vector<Expr>& element, const Place&, Learning);
   std::vector<Expr> element_of(const std::vector<Expr>& index, const Instance&) const;

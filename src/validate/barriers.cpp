@@ -192,7 +192,8 @@ private:
                     : std::nullopt;
   }
 
-  /// A loop in which threads wait for each other: one iteration after the other, until nothing new is pending between two.
+  /// A loop in which threads wait for each other: one iteration after the other, until nothing new
+  /// is pending between two.
   void in_turns(const kernel::For& s, uint32_t number, const Expr& first, const Expr& end,
                 State& state) {
     const auto trips = trips_of(s, first, end);
@@ -355,7 +356,8 @@ private:
                                                   : answer.text));
   }
 
-  /// In the dimensions of the first touch; nothing where one of those that are used is not tied to them.
+  /// In the dimensions of the first touch; nothing where one of those that are used is not tied to
+  /// them.
   static Expr tied(const Expr& e, const std::vector<Expr>& dimensions) {
     bool is_known = bool(e);
     if (e)

@@ -34,7 +34,8 @@ bool is_choice(const scalar::Binary* b) {
   return b != nullptr && (b->op == BinaryOp::Min || b->op == BinaryOp::Max);
 }
 
-/// A comparison of two sides, of which one is a choice, as one condition or the other: x < max(a, b), min(a, b) < x. `both`: all of them.
+/// A comparison of two sides, of which one is a choice, as one condition or the other: x < max(a,
+/// b), min(a, b) < x. `both`: all of them.
 struct Sides {
   Expr first, second;
   bool are_both = false;

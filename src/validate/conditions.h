@@ -5,8 +5,8 @@
 
 namespace kawara::validate {
 
-/// The same with min and max outermost: min(a, b)//4 + c is min(a//4 + c, b//4 + c). Comparisons with them are comparisons with
-/// their sides, which sets say without cases.
+/// The same with min and max outermost: min(a, b)//4 + c is min(a//4 + c, b//4 + c). Comparisons
+/// with them are comparisons with their sides, which sets say without cases.
 scalar::Expr with_choices_outside(const scalar::Expr&);
 
 /// Points of `domain` where the condition holds; what is one inequality stays one.

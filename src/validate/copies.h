@@ -8,14 +8,15 @@
 
 namespace kawara::validate {
 
-/// A statement of a kernel with one of its origins, in dimensions: the loops around, then the origin's points.
+/// A statement of a kernel with one of its origins, in dimensions: the loops around, then the
+/// origin's points.
 struct Leaf {
   uint32_t statement = 0;
   std::vector<scalar::Expr> iters, points;
   uint32_t position = 0, last = 0;
   bool is_padded = false, is_per_thread = false;
-  bool is_scan =
-      false; ///< what is stored are running values: each lane, the last point, comes after the one before it
+  bool is_scan = false; ///< what is stored are running values: each lane, the last point, comes
+                        ///< after the one before it
 };
 
 /// Copies of one leaf at constant distances: those that fill a grid become points of one leaf.

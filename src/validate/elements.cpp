@@ -183,7 +183,8 @@ std::optional<Said> said_by(const Expr& condition) {
     return std::nullopt;
   if (const auto* dimension = scalar::as<scalar::Iter>(b->lhs))
     return said_by_comparison(dimension->index, b->op, b->rhs);
-  // (i - first) % step == 0, with a first value that is a multiple of the step, or the other way round.
+  // (i - first) % step == 0, with a first value that is a multiple of the step, or the other way
+  // round.
   const auto* rest = b->op == BinaryOp::Eq ? scalar::as<scalar::Binary>(b->lhs) : nullptr;
   if (rest == nullptr || rest->op != BinaryOp::Mod)
     return std::nullopt;
@@ -198,7 +199,8 @@ std::optional<Said> said_by(const Expr& condition) {
   return Said{dimension->index, std::nullopt, std::nullopt, *step};
 }
 
-/// Comparisons of one dimension with numbers, all of which hold: what is in `not (i >= 1 and i <= 56)`.
+/// Comparisons of one dimension with numbers, all of which hold: what is in `not (i >= 1 and i <=
+/// 56)`.
 std::optional<Said> said_by_numbers(const Expr& condition) {
   const auto* b = scalar::as<scalar::Binary>(condition);
   if (b == nullptr)

@@ -26,8 +26,8 @@ scalar::Expr in_lane(const scalar::Expr&, const scalar::Expr& lane);
 scalar::Expr tidy(const scalar::Expr&);
 /// a - b.
 scalar::Expr difference_of(const scalar::Expr& a, const scalar::Expr& b);
-/// a - b, two places in row-major order, as a sum of products of sizes with what is returned: where all that is zero, they are
-/// equal; where it is one, nowhere else.
+/// a - b, two places in row-major order, as a sum of products of sizes with what is returned: where
+/// all that is zero, they are equal; where it is one, nowhere else.
 std::vector<scalar::Expr> differences_by_stride(const scalar::Expr& a, const scalar::Expr& b);
 bool are_zero(const std::vector<scalar::Expr>& differences);
 bool are_same(const std::vector<scalar::Expr>&, const std::vector<scalar::Expr>&);
@@ -40,7 +40,8 @@ using DimensionRanges = std::map<uint32_t, std::pair<int64_t, int64_t>>;
 DimensionRanges ranges_in(const std::vector<scalar::Expr>& conditions);
 /// Distance between values of dimensions that take multiples of a number only.
 std::map<uint32_t, int64_t> steps_in(const std::vector<scalar::Expr>& conditions);
-/// Divisions and remainders that the ranges decide are evaluated: (16*i + j)//16 is i for j in 0..15.
+/// Divisions and remainders that the ranges decide are evaluated: (16*i + j)//16 is i for j in
+/// 0..15.
 scalar::Expr folded(const scalar::Expr&, const DimensionRanges&);
 
 /// How many loops two places have in common, by the loops' numbers.

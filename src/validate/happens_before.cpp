@@ -15,7 +15,8 @@ namespace {
 
 using Kind = Step::Kind;
 
-/// Where two runs part: the loops they share, and what comes first in the block where they stand side by side.
+/// Where two runs part: the loops they share, and what comes first in the block where they stand
+/// side by side.
 struct Parting {
   std::vector<Step> loops;
   enum class Side : uint8_t { First, Second, Same } side = Side::Same; ///< who comes first
@@ -79,13 +80,16 @@ private:
   void check_pair(const poly::Dependence& dependence, const Run& a, const Run& b) {
     const Parting parting = parting_of(a, b);
     const bool is_launch = has_threads(parting);
-    // Stages of a pipeline have storage of their own: what is read from one is not overwritten by the next copy.
+    // Stages of a pipeline have storage of their own: what is read from one is not overwritten by
+    // the next copy.
     if (is_launch && dependence.kind != poly::DependenceKind::Flow &&
         scop_.tensors[dependence.tensor].role == program::Role::Temp)
       return;
-    // Between instances where both say how they go back to loops; else between the loops themselves.
+    // Between instances where both say how they go back to loops; else between the loops
+    // themselves.
     const bool is_back = a.inverse && b.inverse;
-    // Loops in which both always are in the same iteration decide nothing. Threads go in step, as far as barriers make them.
+    // Loops in which both always are in the same iteration decide nothing. Threads go in step, as
+    // far as barriers make them.
     const auto decides_nothing = [&](const Step& loop) {
       return loop.kind == Kind::Thread ||
              (is_back && is_one_iteration(dependence, a.inverse->dimensions[loop.at],
@@ -154,7 +158,8 @@ private:
     return *ties_;
   }
 
-  /// Whether the two functions have one value in every pair of the dependence; asked once for all runs.
+  /// Whether the two functions have one value in every pair of the dependence; asked once for all
+  /// runs.
   bool is_one_iteration(const poly::Dependence& dependence, const scalar::Expr& of_source,
                         const scalar::Expr& of_sink) {
     const auto [known, is_new] =

@@ -100,7 +100,8 @@ Expr with_change(const Expr& e, const std::variant<Inverse::Split, Inverse::Join
   return split != nullptr ? with_split(e, *split) : with_joint(e, std::get<Inverse::Joint>(change));
 }
 
-/// The least divisor of a dimension where all others are multiples of it, and the dimensions that are divided.
+/// The least divisor of a dimension where all others are multiples of it, and the dimensions that
+/// are divided.
 std::map<uint32_t, int64_t> divisors_in(const std::vector<Expr>& iters) {
   std::map<uint32_t, int64_t> least;
   std::map<uint32_t, std::vector<int64_t>> all;
@@ -281,7 +282,8 @@ private:
     return true;
   }
 
-  /// Smallest factor first; each is a multiple of the one before, and larger than all that the digits before it can add up to. Moves the digits to begin at zero.
+  /// Smallest factor first; each is a multiple of the one before, and larger than all that the
+  /// digits before it can add up to. Moves the digits to begin at zero.
   static bool are_apart(std::vector<Digit>& digits, Expr& rest) {
     std::sort(digits.begin(), digits.end(),
               [](const Digit& a, const Digit& b) { return a.factor < b.factor; });

@@ -32,7 +32,8 @@ void add_each(const Expr& condition, Around& around) {
     around.are_known = false;
 }
 
-/// The two touches over one list of dimensions: those of the first, its lane, those of the second, its lane.
+/// The two touches over one list of dimensions: those of the first, its lane, those of the second,
+/// its lane.
 class Pair {
 public:
   explicit Pair(const Meeting& meeting)
@@ -142,7 +143,8 @@ private:
     return slots && slots == scalar::constant_of(b->rhs) && distance && *distance % *slots != 0;
   }
 
-  /// Digits from the largest down: where all that is smaller cannot make up for one step of a digit, both have the same one.
+  /// Digits from the largest down: where all that is smaller cannot make up for one step of a
+  /// digit, both have the same one.
   bool find_equal_digits(const AffineSum& sum) {
     struct Digit {
       uint32_t dimension = 0; ///< of the first; the second has the same one

@@ -17,8 +17,8 @@ struct Around {
   std::vector<scalar::Expr> conditions;
   bool are_known = true; ///< all conditions are affine; else those that are not are left out
   DimensionRanges ranges;
-  size_t threads =
-      0; ///< dimension of thread x, which y and z follow; those before it are one for all threads of a block
+  size_t threads = 0; ///< dimension of thread x, which y and z follow; those before it are one for
+                      ///< all threads of a block
   std::array<int64_t, 3> counts = {1, 1, 1}; ///< of threads
 };
 /// Conjunctions one by one, without what is not affine.
@@ -41,8 +41,8 @@ struct ThreadTouch {
 struct Meeting {
   const ThreadTouch* first = nullptr;
   const ThreadTouch* second = nullptr;
-  /// By dimension of the second: an expression in the dimensions of the first, as iterations of a loop that threads go through together have; empty: whatever it
-  /// is, it is another.
+  /// By dimension of the second: an expression in the dimensions of the first, as iterations of a
+  /// loop that threads go through together have; empty: whatever it is, it is another.
   std::vector<scalar::Expr> tied;
   std::vector<scalar::Expr> conditions; ///< more, in dimensions of the first
   /// A thread may not meet itself either: copies that are under way.
@@ -59,7 +59,8 @@ struct MeetingAnswer {
   /// threads[x, y, z of the first, x, y, z of the second]; where nothing is known, why.
   std::string text;
 };
-/// Whether the two can touch one element. Digits of indices are told apart as expressions first; sets answer the rest.
+/// Whether the two can touch one element. Digits of indices are told apart as expressions first;
+/// sets answer the rest.
 MeetingAnswer answer_of(const Meeting&, const poly::Scop&);
 
 /// Whether two threads of a block can disagree on a number, or on a condition, at a place.

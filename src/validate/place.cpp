@@ -14,7 +14,8 @@ using scalar::int_lit;
 
 namespace {
 
-/// The end of a loop without what says no more than that it may be empty: max(e, 0) is e for a loop that begins at 0.
+/// The end of a loop without what says no more than that it may be empty: max(e, 0) is e for a loop
+/// that begins at 0.
 Expr above(const Expr& end, const Expr& first) {
   const Expr outside = with_choices_outside(end);
   const auto least = first ? scalar::constant_of(first) : std::nullopt;

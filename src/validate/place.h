@@ -8,7 +8,8 @@
 
 namespace kawara::validate {
 
-/// Where a walk over a kernel's body is. The loops around are dimensions, outermost first: Iter d is the variable of loop d.
+/// Where a walk over a kernel's body is. The loops around are dimensions, outermost first: Iter d
+/// is the variable of loop d.
 struct Place {
   size_t loops = 0;                   ///< around the current statement
   std::vector<uint32_t> vars = {};    ///< of these loops
@@ -22,7 +23,8 @@ struct Place {
   Mark mark() const { return {loops, conditions.size(), changes_.size()}; }
   void back_to(const Mark&);
 
-  /// Into a loop, the `number`-th of the kernel: one more dimension, with the loop's bounds as conditions.
+  /// Into a loop, the `number`-th of the kernel: one more dimension, with the loop's bounds as
+  /// conditions.
   void enter(const kernel::For&, uint32_t number);
   /// Into a launch: six more, blocks and threads, numbered from `number` on.
   void enter(const kernel::Launch&, uint32_t number);
@@ -32,9 +34,11 @@ struct Place {
   /// Variables that the block assigns have no one value in it, nor after it.
   void forget_assigned(const kernel::Block&);
 
-  /// In dimensions in place of variables; nothing where a variable has no known value or an element is read.
+  /// In dimensions in place of variables; nothing where a variable has no known value or an element
+  /// is read.
   scalar::Expr in_dimensions(const scalar::Expr&) const;
-  /// The same of an expression of an origin: Iter n, the n-th point, becomes the dimension after those of the loops.
+  /// The same of an expression of an origin: Iter n, the n-th point, becomes the dimension after
+  /// those of the loops.
   scalar::Expr of_origin(const scalar::Expr&) const;
 
 private:

@@ -10,7 +10,8 @@
 
 namespace kawara::validate {
 
-/// One step of the way from a kernel's body to one of its statements: the statement's number in a block, or a loop.
+/// One step of the way from a kernel's body to one of its statements: the statement's number in a
+/// block, or a loop.
 struct Step {
   enum class Kind : uint8_t { Position, Serial, Parallel, Thread };
   Kind kind = Kind::Position;
@@ -33,7 +34,8 @@ struct Group {
   Copies copies;
 };
 
-/// The groups of the arms of a condition on data, by number: `first` to `middle - 1`, `middle` to `end - 1`.
+/// The groups of the arms of a condition on data, by number: `first` to `middle - 1`, `middle` to
+/// `end - 1`.
 struct Arms {
   size_t first = 0, middle = 0, end = 0, loops = 0;
 };

@@ -97,8 +97,8 @@ private:
     runs_.all.push_back(std::move(run));
   }
 
-  /// The instances as conditions on themselves, in functions of them: far cheaper than the image of the dimensions, of which isl has to
-  /// eliminate each.
+  /// The instances as conditions on themselves, in functions of them: far cheaper than the image of
+  /// the dimensions, of which isl has to eliminate each.
   void add_inverse(const Leaf& leaf, const BlockPlace& place, const isl::set& universe,
                    Run& run) const {
     DimensionRanges ranges = ranges_in(place.conditions);

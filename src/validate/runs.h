@@ -11,7 +11,8 @@
 
 namespace kawara::validate {
 
-/// Sets over the loops around a run, then its points. Made when they are first asked for: most runs are compared by their way back alone.
+/// Sets over the loops around a run, then its points. Made when they are first asked for: most runs
+/// are compared by their way back alone.
 class LoopSets {
 public:
   /// Points of loops, by place and number of points, that several runs have in common.
@@ -32,8 +33,8 @@ private:
   std::optional<isl::map> instances_;
 };
 
-/// Statements of one block of a kernel that run instances of one statement of the scop. Copies that differ in a constant
-/// distance (unrolled ones, lanes) are one run.
+/// Statements of one block of a kernel that run instances of one statement of the scop. Copies that
+/// differ in a constant distance (unrolled ones, lanes) are one run.
 struct Run {
   uint32_t statement = 0;
   std::vector<Step> path; ///< of the first copy
@@ -41,7 +42,8 @@ struct Run {
   std::shared_ptr<LoopSets> sets;
   const isl::set& domain() const { return sets->domain(); }
   const isl::map& instances() const { return sets->instances(); }
-  /// The way back from instances, where it can be read off; then `range` are the instances, and no two points run the same.
+  /// The way back from instances, where it can be read off; then `range` are the instances, and no
+  /// two points run the same.
   std::optional<Inverse> inverse;
   std::optional<isl::set> range;
   bool is_padded = false;               ///< kernel::Origin
@@ -58,8 +60,8 @@ struct Runs {
   std::set<uint32_t> unread_statements; ///< of the scop
 };
 
-/// The integer sets of what was read. `joins_copies`: those of a block that fill a grid are one run.
-/// `goes_back`: with the way back from instances where there is one.
+/// The integer sets of what was read. `joins_copies`: those of a block that fill a grid are one
+/// run. `goes_back`: with the way back from instances where there is one.
 Runs runs_of(const poly::Scop&, const DomainFacts&, bool joins_copies, bool goes_back);
 
 } // namespace kawara::validate

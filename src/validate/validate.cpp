@@ -13,7 +13,8 @@
 namespace kawara::validate {
 namespace {
 
-/// What is left of the operations after reading the kernel, statement by statement; nothing where it is too large.
+/// What is left of the operations after reading the kernel, statement by statement; nothing where
+/// it is too large.
 std::optional<unsigned long> operations_for(const kernel::Kernel& kernel, const Limits& limits) {
   constexpr unsigned long kReading = 4; // operations that take as long as to read a statement
   unsigned long all = 0;

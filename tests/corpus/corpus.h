@@ -19,7 +19,8 @@ struct Subject {
   std::map<std::string, int64_t> sizes = {}; ///< fixed ones
 };
 
-/// Programs of examples/, in source order, under `auto` for several processors with sizes open and fixed, and for a GPU.
+/// Programs of examples/, in source order, under `auto` for several processors with sizes open and
+/// fixed, and for a GPU.
 std::vector<Subject> examples();
 /// examples/schedules.
 std::vector<Subject> schedules();

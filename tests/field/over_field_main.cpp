@@ -1,4 +1,5 @@
-// Every kernel of the corpus, after the last pass, against its program over a finite ring, at the edges of its tiles.
+// Every kernel of the corpus, after the last pass, against its program over a finite ring, at the
+// edges of its tiles.
 
 #include "corpus/corpus.h"
 #include "kernel/interpret/check_over_field.h"

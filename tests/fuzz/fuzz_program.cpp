@@ -1,7 +1,8 @@
 // Any byte string gives a Program or Diagnostics; a Program prints to a text that gives it again.
 //
-// Built with clang and -fsanitize=fuzzer it is a libFuzzer target (define KAWARA_LIBFUZZER). Without
-// that, `main` feeds files, or mutations of them: fuzz_program [--runs N] [--seed S] FILE...
+// Built with clang and -fsanitize=fuzzer it is a libFuzzer target (define KAWARA_LIBFUZZER).
+// Without that, `main` feeds files, or mutations of them: fuzz_program [--runs N] [--seed S]
+// FILE...
 
 #include "program/program.h"
 #include "support/check.h"

@@ -197,7 +197,8 @@ void squeeze_excite(Maker& m) {
   m.output(m.add("Mul", {image.id, gate.id}, {}, image.shape));
 }
 
-/// Branches over one image, one behind the other: two convolutions of the same shape, a pool with a convolution.
+/// Branches over one image, one behind the other: two convolutions of the same shape, a pool with a
+/// convolution.
 void branches(Maker& m) {
   const Plan plan = planned(m, [&] {
     Plan one{m.between(1, 3), m.channels(), m.channels(), 1, side(m, 3), side(m, 3)};

@@ -78,7 +78,8 @@ int run_jobs(const std::vector<GuardedJob>& jobs, const JobNumbers& mine, size_t
   return 0;
 }
 
-/// Runs all jobs of a worker, in as many children as it takes. Nothing without the device that is asked for.
+/// Runs all jobs of a worker, in as many children as it takes. Nothing without the device that is
+/// asked for.
 std::optional<JobTotals> work_off(const std::vector<GuardedJob>& jobs, const JobNumbers& mine,
                                   const GuardOptions& options) {
   JobTotals totals;

@@ -23,7 +23,8 @@ struct JobTotals {
 /// A model to try.
 struct GuardedJob {
   std::string name;
-  /// What is wrong, or nothing; nobody else counts what passed or was wrong. Without a device kernels are interpreted.
+  /// What is wrong, or nothing; nobody else counts what passed or was wrong. Without a device
+  /// kernels are interpreted.
   std::function<std::string(const std::shared_ptr<run::CudaDevice>&, JobTotals&)> wrong_with;
 };
 
@@ -34,14 +35,16 @@ struct GuardOptions {
   bool is_verbose = false; ///< says what is refused
 };
 
-/// Runs jobs in child processes, several at a time, and says which are wrong, and counts. A job that kills its child, or the device,
-/// is charged with it, and another child goes on behind it. The exit code: 0, 1 when something is wrong, 77 without the device that is asked for.
+/// Runs jobs in child processes, several at a time, and says which are wrong, and counts. A job
+/// that kills its child, or the device, is charged with it, and another child goes on behind it.
+/// The exit code: 0, 1 when something is wrong, 77 without the device that is asked for.
 int run_guarded(const std::vector<GuardedJob>&, const GuardOptions&);
 
 /// The environment of the device, or of one of compute capability 9.0.
 schedule::Environment environment_of(const std::shared_ptr<run::CudaDevice>&);
 
-/// What the device makes of these inputs, step by step and as a graph; a sentence when it refuses or the two differ.
+/// What the device makes of these inputs, step by step and as a graph; a sentence when it refuses
+/// or the two differ.
 Result<std::vector<graph::Tensor>, std::string>
 results_on_device(const driver::Tape&, const driver::GpuPrograms&,
                   const std::map<std::string, run::Datum>& inputs,

@@ -50,7 +50,8 @@ Result<program::Arrays, std::string> meaning_of(const program::Program& program,
   return *std::move(expected);
 }
 
-/// What the interpreted kernel makes of these arguments, by name; blocks and threads in an order that the seed chooses.
+/// What the interpreted kernel makes of these arguments, by name; blocks and threads in an order
+/// that the seed chooses.
 Result<program::Arrays, std::string>
 results_of_kernel(const kernel::Kernel& kernel, std::vector<program::Array> arrays, uint64_t seed) {
   std::vector<kernel::Elements> elements;

@@ -17,12 +17,13 @@ class InterpretedTape {
 public:
   InterpretedTape(driver::Tape, const driver::GpuPrograms&, Played);
 
-  /// The outputs; a sentence when a kernel does what is not allowed, or makes of its arguments anything else than its program
-  /// does.
+  /// The outputs; a sentence when a kernel does what is not allowed, or makes of its arguments
+  /// anything else than its program does.
   Result<std::vector<graph::Tensor>, std::string>
   play(const std::map<std::string, run::Datum>& inputs);
 
-  /// How far the outputs of another run may be from these, by the contract: the sum over all steps so far.
+  /// How far the outputs of another run may be from these, by the contract: the sum over all steps
+  /// so far.
   double allowed() const { return allowed_; }
 
 private:

@@ -1,10 +1,11 @@
-// Runs programs on the GPU of this machine, one after the other in one process: what sanitize.py puts under compute-sanitizer, whose
-// start takes longer than a small kernel.
+// Runs programs on the GPU of this machine, one after the other in one process: what sanitize.py
+// puts under compute-sanitizer, whose start takes longer than a small kernel.
 //
-//   gpu_kernels LIST    each line of the file: NAME PROGRAM.kw SIZES check|run; SIZES as M=3,N=4, or - for none
+//   gpu_kernels LIST    lines: NAME PROGRAM.kw SIZES check|run; SIZES as M=3,N=4, or - for none
 //
-// Default schedules, inputs of a fixed pattern; `check` compares with the interpreter. Says `begin NAME` before each and
-// `end NAME right|done|wrong ...` after it, so that what a tool says in between is told apart.
+// Default schedules, inputs of a fixed pattern; `check` compares with the interpreter. Says `begin
+// NAME` before each and `end NAME right|done|wrong ...` after it, so that what a tool says in
+// between is told apart.
 
 #include "driver/gpu/gpu.h"
 #include "driver/session.h"

@@ -13,8 +13,9 @@ struct OnnxCaseOptions {
   bool makes_code = false;         ///< without a device, too: NVRTC takes the text or refuses it
 };
 
-/// The ONNX standard's own cases below a folder, as a GPU would run them. A case is right when it has the standard's results, or,
-/// where a processor has others, a processor's. Refuses a folder without cases (K0530).
+/// The ONNX standard's own cases below a folder, as a GPU would run them. A case is right when it
+/// has the standard's results, or, where a processor has others, a processor's. Refuses a folder
+/// without cases (K0530).
 Result<std::vector<GuardedJob>, Diagnostic> onnx_jobs(const std::string& folder,
                                                       const OnnxCaseOptions&);
 

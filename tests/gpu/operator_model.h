@@ -5,7 +5,8 @@
 
 #include <random>
 
-/// Models of one operator and what nets put behind it, at random shapes: odd channels, several images, windows of any kind.
+/// Models of one operator and what nets put behind it, at random shapes: odd channels, several
+/// images, windows of any kind.
 namespace kawara::operator_models {
 
 using graph::Attributes;
@@ -26,8 +27,8 @@ struct Made {
   DataType type = DataType::F32;
 };
 
-/// Elements are multiples of a quarter, none of them 0: sums of products are exact in f32 in any order, and a term that is left
-/// out or taken twice shows.
+/// Elements are multiples of a quarter, none of them 0: sums of products are exact in f32 in any
+/// order, and a term that is left out or taken twice shows.
 class Maker {
 public:
   Maker(const std::string& name, uint64_t seed, int64_t most_work)
@@ -56,7 +57,8 @@ public:
   ValueId integers(const std::vector<int64_t>& values);
   Made add(const std::string& op, const std::vector<ValueId>& inputs, Attributes attributes,
            const Shape& result, DataType = DataType::F32);
-  /// A few of the operators that nets have behind others: activations, sums with another input, products per channel.
+  /// A few of the operators that nets have behind others: activations, sums with another input,
+  /// products per channel.
   Made followed(Made x, size_t channel_axis);
 
   void output(const Made& result);

@@ -1,16 +1,20 @@
-// Models of one operator at random shapes, as a GPU of compute capability 9.0 would run them: every kernel is interpreted with
-// all checks and compared with the meaning of its program, all results with the model's. With --device the GPU of this
-// machine runs the models.
+// Models of one operator at random shapes, as a GPU of compute capability 9.0 would run them: every
+// kernel is interpreted with all checks and compared with the meaning of its program, all results
+// with the model's. With --device the GPU of this machine runs the models.
 //
-//   gpu_shapes [--seed N] [--count N] [--family NAME] [--type f32|bf16|f16] [--work N] [--seconds N] [--jobs N] [--device] [--text] [--code] [--write FOLDER]
-//   gpu_shapes --cases FOLDER [--part K/N] [--family TEXT] [--seconds N] [--jobs N] [--device] [--text] [--code] [--verbose]
+//   gpu_shapes [--seed N] [--count N] [--family NAME] [--type f32|bf16|f16] [--work N]
+//              [--seconds N] [--jobs N] [--device] [--text] [--code] [--write FOLDER]
+//   gpu_shapes --cases FOLDER [--part K/N] [--family TEXT] [--seconds N] [--jobs N]
+//              [--device] [--text] [--code] [--verbose]
 //
-// --count models of each family, from seed N on, in turn of the three types; as many as --seconds allow. --work bounds
-// the multiply-adds of a model. What is wrong is said with its family, seed and shapes, and written to --write.
+// --count models of each family, from seed N on, in turn of the three types; as many as --seconds
+// allow. --work bounds the multiply-adds of a model. What is wrong is said with its family, seed
+// and shapes, and written to --write.
 //
-// --cases runs the ONNX standard's own cases in the same way, those with TEXT in their name, each Nth from the Kth on; --verbose says what is
-// refused. --jobs processes at a time. --text compiles the CUDA text of kernels for this machine and runs that, where it has no instructions of a
-// device (text_on_host.h). --code has NVRTC compile it as well.
+// --cases runs the ONNX standard's own cases in the same way, those with TEXT in their name, each
+// Nth from the Kth on; --verbose says what is refused. --jobs processes at a time. --text compiles
+// the CUDA text of kernels for this machine and runs that, where it has no instructions of a device
+// (text_on_host.h). --code has NVRTC compile it as well.
 
 #include "shapes.h"
 
@@ -77,8 +81,8 @@ OperatorModel model_of(const ShapeCase& one, int64_t work) {
   return maker.take();
 }
 
-/// Where two results are further apart than so much of the larger element, or of 1; where nothing is allowed, of integers all digits
-/// count.
+/// Where two results are further apart than so much of the larger element, or of 1; where nothing
+/// is allowed, of integers all digits count.
 std::string difference_of(const Tensor& got, const Tensor& expected, double allowed) {
   if (got.type() != expected.type() || got.shape() != expected.shape())
     return fmt::format("{}{} instead of {}{}", graph::name_of(got.type()),

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What CUDA has and C++ has not. Threads are contexts; one runs until it waits for others, then the next.
+/// What CUDA has and C++ has not. Threads are contexts; one runs until it waits for others, then
+/// the next.
 constexpr const char* kShim = R"(#define __CUDACC_RTC__
 #include <math.h>
 #include <stdio.h>
@@ -131,7 +132,8 @@ private:
   std::string path_;
 };
 
-/// The text with a function around it that reads arguments from a file, runs all launches, and writes them back.
+/// The text with a function around it that reads arguments from a file, runs all launches, and
+/// writes them back.
 std::string host_text(const driver::GpuProgram& program) {
   const kernel::Kernel& kernel = program.kernel;
   const auto name = [](uint32_t buffer) { return "kw_memory_" + std::to_string(buffer); };

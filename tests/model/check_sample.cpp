@@ -161,7 +161,8 @@ Sample after_all_passes(const Sample& sample, driver::Kernels& kernels) {
   return rewritten;
 }
 
-/// That with channels last wherever there is a convolution, in the form for processors; nothing where there is none.
+/// That with channels last wherever there is a convolution, in the form for processors; nothing
+/// where there is none.
 std::optional<Sample> with_channels_last(const Sample& sample) {
   constexpr int64_t kAny = 1;
   auto effect = graph::try_channels_last(sample.graph, graph::ChannelsLastForm::Padded, kAny);

@@ -24,9 +24,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// hostile CASES FROM COUNT [FOLDER [SECONDS]]: damaged models, made from the small ones below CASES, as far as the time
-/// allows. Each is read, compiled and run, each second one after the passes over its graph, in a child process that may use
-/// little memory and time. Fails when one crashes, hangs, or gives no proper error; such files are written to FOLDER.
+/// hostile CASES FROM COUNT [FOLDER [SECONDS]]: damaged models, made from the small ones below
+/// CASES, as far as the time allows. Each is read, compiled and run, each second one after the
+/// passes over its graph, in a child process that may use little memory and time. Fails when one
+/// crashes, hangs, or gives no proper error; such files are written to FOLDER.
 namespace kawara::hostile {
 namespace {
 

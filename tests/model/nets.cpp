@@ -10,8 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
-/// nets FOLDER NET [rewrite]: runs a trained net on its data set, as it is or rewritten, and compares with
-/// the expected outputs. Exits with 77 when the folder is not there.
+/// nets FOLDER NET [rewrite]: runs a trained net on its data set, as it is or rewritten, and
+/// compares with the expected outputs. Exits with 77 when the folder is not there.
 namespace kawara {
 namespace {
 

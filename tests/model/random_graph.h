@@ -37,9 +37,9 @@ struct Sample {
   std::vector<Shape> shapes;      ///< of the outputs, by the generator's own reckoning
 };
 
-/// Makes graphs node by node. Every operator is applied where the standard allows it and where small
-/// errors stay small: elements and errors are bounded as they go, and what jumps (Floor, Less, ArgMax) is
-/// applied to exact elements only.
+/// Makes graphs node by node. Every operator is applied where the standard allows it and where
+/// small errors stay small: elements and errors are bounded as they go, and what jumps (Floor,
+/// Less, ArgMax) is applied to exact elements only.
 class Generator {
 public:
   explicit Generator(uint64_t seed) : random_(seed), builder_("random") {}

@@ -9,8 +9,9 @@
 #include <cstdlib>
 #include <set>
 
-/// random_graphs FROM COUNT [EVERY [FOLDER [SECONDS]]]: checks the graphs of so many seeds, as far as the time allows. Each
-/// EVERYth is compiled, of these each fourth in all ways; the others are interpreted, as they are and after all passes. A mismatch is made small and written to FOLDER as
+/// random_graphs FROM COUNT [EVERY [FOLDER [SECONDS]]]: checks the graphs of so many seeds, as far
+/// as the time allows. Each EVERYth is compiled, of these each fourth in all ways; the others are
+/// interpreted, as they are and after all passes. A mismatch is made small and written to FOLDER as
 /// `seed_N.onnx` with its inputs `seed_N_0.npy`, ...
 namespace kawara::random_graphs {
 namespace {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-// Products and convolutions of bytes and of half floats, of sizes at which processors use instructions for them.
+// Products and convolutions of bytes and of half floats, of sizes at which processors use
+// instructions for them.
 
 namespace kawara::random_graphs {
 namespace {
@@ -140,8 +141,8 @@ void add_byte_product(Generator& g) {
         {}, narrowed(sum, type));
 }
 
-/// Elements are few quarters: exact in half floats, and so are their sums in f32. What is rounded to half floats at the end is the
-/// same in every order.
+/// Elements are few quarters: exact in half floats, and so are their sums in f32. What is rounded
+/// to half floats at the end is the same in every order.
 void add_half_convolution(Generator& g) {
   const DataType type = g.chance(50) ? DataType::F16 : DataType::BF16;
   const Image made = image_of(g, type);

@@ -93,7 +93,8 @@ void add_attention(Generator& g) {
     reshaped(g, transposed(g, mixed, {0, 2, 1, 3}), {batch, rows, heads * elements});
 }
 
-/// Convolutions of images with channels last, as other frameworks write them: transposed before and back after.
+/// Convolutions of images with channels last, as other frameworks write them: transposed before and
+/// back after.
 void add_channels_last(Generator& g) {
   const int64_t batch = g.between(1, 2), height = g.between(2, 6), width = g.between(2, 6);
   Made x = g.input_of_shape({batch, height, width, g.between(1, 4)});

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <random>
 
-/// random_sizes FROM COUNT: nets with several symbolic sizes, each seed one of them at a few random sizes one after the
-/// other in one model, every result against the reference interpreter's.
+/// random_sizes FROM COUNT: nets with several symbolic sizes, each seed one of them at a few random
+/// sizes one after the other in one model, every result against the reference interpreter's.
 namespace kawara {
 namespace {
 

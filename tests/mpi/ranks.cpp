@@ -10,10 +10,10 @@
 #include <set>
 #include <thread>
 
-/// ranks DATABASE TRIALS [SLOW_RANK]: under mpirun, searches with candidates that crash, hang, are refused or
-/// are wrong, as their text says; exits with 0 when every trial in the database is what it should be. The
-/// slow rank takes its time for every candidate, and has to get fewer.
-/// ranks DATABASE: prints the number of trials in the database, if all are what they should be.
+/// ranks DATABASE TRIALS [SLOW_RANK]: under mpirun, searches with candidates that crash, hang, are
+/// refused or are wrong, as their text says; exits with 0 when every trial in the database is what
+/// it should be. The slow rank takes its time for every candidate, and has to get fewer. ranks
+/// DATABASE: prints the number of trials in the database, if all are what they should be.
 namespace kawara::tune {
 namespace {
 

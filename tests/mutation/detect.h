@@ -33,8 +33,8 @@ using Validator =
 /// What each check says of a finished kernel.
 Verdict verdict_of(const corpus::Made&, const kernel::Kernel&, const Scope&, const Validator&);
 
-/// What a fault that nothing found is, by floats at many more sizes, with threads and lanes in several orders. Shares
-/// neither the ring nor the limits with the check that is measured.
+/// What a fault that nothing found is, by floats at many more sizes, with threads and lanes in
+/// several orders. Shares neither the ring nor the limits with the check that is measured.
 enum class Effect : uint8_t {
   None,      ///< what differs between the kernels ran, and the results are those of the program
   Some,      ///< some result is another, or something is done that must not be done

@@ -16,7 +16,8 @@ using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
 
-/// What is done at a place: the statements instead of one, nothing where the fault does not apply. `draw` chooses among several ways.
+/// What is done at a place: the statements instead of one, nothing where the fault does not apply.
+/// `draw` chooses among several ways.
 using AtStatement = std::function<std::optional<Block>(const Kernel&, Stmt, uint64_t draw)>;
 /// The same for a node of an index, a bound or a value.
 using AtNode = std::function<std::optional<Expr>(const Expr&, uint64_t draw)>;
@@ -63,7 +64,8 @@ std::optional<Faulty> at_statements(const Kernel& kernel, uint64_t seed, const A
   return faulty;
 }
 
-/// Roots of a statement's expressions that a fault may be in: bounds and conditions, or indices and values.
+/// Roots of a statement's expressions that a fault may be in: bounds and conditions, or indices and
+/// values.
 enum class Where : uint8_t { Bounds, Accesses };
 
 bool is_bound(const Stmt& stmt) {

@@ -24,7 +24,8 @@ const std::vector<std::string>& kinds_of_waits();
 /// Whether threads wait for each other, or for copies and products that they began.
 bool has_waits(const kernel::Kernel&);
 
-/// `kernel` with a fault of that kind at a place that `seed` chooses; nothing where there is no such place.
+/// `kernel` with a fault of that kind at a place that `seed` chooses; nothing where there is no
+/// such place.
 std::optional<Faulty> with_fault(const kernel::Kernel&, const std::string& kind, uint64_t seed);
 
 } // namespace kawara::mutation

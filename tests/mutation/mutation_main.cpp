@@ -1,4 +1,5 @@
-// Puts faults into kernels between passes, such as a pass with a bug would make, and counts which checks find them.
+// Puts faults into kernels between passes, such as a pass with a bug would make, and counts which
+// checks find them.
 
 #include "corpus/corpus.h"
 #include "kernel/interpret/check_over_field.h"
@@ -28,7 +29,8 @@ enum class Set : uint8_t { Any, Barriers };
 struct Tally {
   size_t found = 0, passes = 0, spec = 0, validator = 0, interpreter = 0, field = 0;
   size_t equivalent = 0, missed = 0, unreached = 0;
-  /// With an effect, as far as anybody knows: what no size reaches that can be afforded counts as missed.
+  /// With an effect, as far as anybody knows: what no size reaches that can be afforded counts as
+  /// missed.
   size_t real() const { return found + missed + unreached; }
 };
 
@@ -92,7 +94,8 @@ private:
     scope.seed = draw;
     scope.instances = options_.instances;
     scope.rest = options_.rest;
-    // Where nothing can be run, nothing can be found: such subjects are counted by the test over the corpus.
+    // Where nothing can be run, nothing can be found: such subjects are counted by the test over
+    // the corpus.
     if (kernel::check_over_field(
             made->program, right, scope.sizes,
             {.instances = scope.instances, .instances_for_rest = scope.rest, .steps = scope.steps})

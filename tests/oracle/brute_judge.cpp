@@ -110,7 +110,8 @@ private:
   std::map<uint32_t, Path> paths_;
 };
 
-/// `element = element before op term`, where storing rounds nothing and the contract lets it be regrouped.
+/// `element = element before op term`, where storing rounds nothing and the contract lets it be
+/// regrouped.
 bool is_scan(const program::Statement& text, const std::vector<program::Tensor>& tensors,
              program::Numerics numerics) {
   const scalar::Elem elem = tensors[text.tensor].elem;

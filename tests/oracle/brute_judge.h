@@ -25,7 +25,8 @@ Run run_of(const program::Program&, const std::vector<int64_t>& params,
            const program::Arrays& inputs);
 Run run_of(const poly::Scop&, const std::vector<int64_t>& params, const program::Arrays& inputs);
 
-/// Whether which elements are touched follows from data: the judge, who does not see them, may then refuse what would do no harm.
+/// Whether which elements are touched follows from data: the judge, who does not see them, may then
+/// refuse what would do no harm.
 bool depends_on_data(const Run&);
 
 /// Why an order is not legal: the broken promise and the two instances.
@@ -39,8 +40,8 @@ struct Broken {
 /// Legal (empty) iff no two instances share a moment, every conflict runs in order (reductions
 /// excepted where the contract allows), no conflict at all lies in two iterations of a parallel
 /// loop, and lanes of a vector loop keep theirs: for `width` consecutive values, statement by
-/// statement, all lanes read before any lane writes, but for the running value of a scan, which goes from
-/// each lane to the next where the loop is marked so.
+/// statement, all lanes read before any lane writes, but for the running value of a scan, which
+/// goes from each lane to the next where the loop is marked so.
 std::optional<Broken> brute_judge(const Run&, const poly::Order&);
 
 /// "S1(2, 0)"

@@ -116,7 +116,8 @@ public:
     return compare_result(*run_, fixed_.scop, fixed_.order, "the accepted schedule");
   }
 
-  /// `auto` looks at sizes: where it has chosen otherwise without them, the same names mean other loops from there on.
+  /// `auto` looks at sizes: where it has chosen otherwise without them, the same names mean other
+  /// loops from there on.
   std::optional<Disagreement> part_from_open_sizes() {
     const auto text = [](const Schedule& schedule) {
       return poly::print(schedule.order, names_of_statements(schedule.scop));

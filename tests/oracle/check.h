@@ -39,8 +39,8 @@ struct Subject {
   double tolerance = 0;                       ///< of results (same_result.h)
 };
 
-/// Why a sketch gives no subject: its program is refused. Disagreements (the interpreter stops where
-/// the polyhedral side saw nothing wrong, or the instances differ) say so.
+/// Why a sketch gives no subject: its program is refused. Disagreements (the interpreter stops
+/// where the polyhedral side saw nothing wrong, or the instances differ) say so.
 struct Rejected {
   std::string why;
   bool is_disagreement = false;

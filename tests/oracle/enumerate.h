@@ -29,7 +29,8 @@ struct Touch {
   bool is_update = false; ///< the read or the write half of `element op= value`
 };
 
-/// Two instances that touch one element, at least one writing; `source` runs first in the source order.
+/// Two instances that touch one element, at least one writing; `source` runs first in the source
+/// order.
 struct Conflict {
   size_t source = 0, sink = 0; ///< indices into the instances
   poly::DependenceKind kind = poly::DependenceKind::Flow;

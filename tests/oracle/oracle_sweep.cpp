@@ -1,13 +1,14 @@
-// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--indices | --forms | --scans] [--arrange]
+// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--indices | --forms | --scans]
+// [--arrange]
 // [--program-only]
 //
 // Draws one small program per seed and K directive sequences for it. Every verdict of the judge is
 // compared with brute-force enumeration, every accepted schedule is run against the interpreter.
-// With --indices, programs read their indices from data; with --forms, they have choices, operators on bits, functions and names for
-// values, and a longer spelling without these must mean the same; with --scans, most statements store running values, and every third
-// directive asks for lanes.
-// With --compiled, every EVERYth sequence (default: each) ends with its schedule compiled and run. A
-// disagreement is shrunk and printed; the last line counts what was checked.
+// With --indices, programs read their indices from data; with --forms, they have choices, operators
+// on bits, functions and names for values, and a longer spelling without these must mean the same;
+// with --scans, most statements store running values, and every third directive asks for lanes.
+// With --compiled, every EVERYth sequence (default: each) ends with its schedule compiled and run.
+// A disagreement is shrunk and printed; the last line counts what was checked.
 
 #include "oracle/oracle_sweep.h"
 

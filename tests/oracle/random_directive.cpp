@@ -173,7 +173,8 @@ private:
     return writers.empty() || draw(1, 20) == 1 ? statement() : pick(writers);
   }
 
-  /// A tensor and a loop, mostly one below which it is read and not written: others cannot be staged.
+  /// A tensor and a loop, mostly one below which it is read and not written: others cannot be
+  /// staged.
   std::pair<std::string, LoopName> read_below() {
     const auto& tensors = schedule_.scop.tensors;
     for (int attempt = 0; attempt < 8; ++attempt) {
@@ -210,7 +211,8 @@ private:
     });
   }
 
-  /// A temp, and mostly a tensor that a statement makes of it, after iterations have got copies of it: others cannot be stored there.
+  /// A temp, and mostly a tensor that a statement makes of it, after iterations have got copies of
+  /// it: others cannot be stored there.
   Directive store_in() {
     const std::string name = temp();
     std::vector<StoreIn> made;
@@ -235,7 +237,8 @@ private:
     return {schedule_.scop.tensors[schedule_.scop[id].text.tensor].name, named(at)};
   }
 
-  /// Dimensions in any order, some in blocks; now and then one twice or one too few, or elements in another type.
+  /// Dimensions in any order, some in blocks; now and then one twice or one too few, or elements in
+  /// another type.
   Layout layout() {
     const program::Tensor& tensor = pick(schedule_.scop.tensors);
     Layout layout{tensor.name, {}};

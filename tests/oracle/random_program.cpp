@@ -133,7 +133,8 @@ private:
     has_temp_ = true;
   }
 
-  /// A scalar that statements write and read in turn; sometimes it has a value from the start, so that any statement may read it.
+  /// A scalar that statements write and read in turn; sometimes it has a value from the start, so
+  /// that any statement may read it.
   void add_scalar() {
     scalar_ = sketch_.tensors.size();
     sketch_.tensors.push_back({"s", "temp", elem(chance(85)), 0});

@@ -140,8 +140,8 @@ private:
     return iterations;
   }
 
-  /// A vector holds the iterations of `width` consecutive values; which value begins one is drawn, as
-  /// peeling would choose it.
+  /// A vector holds the iterations of `width` consecutive values; which value begins one is drawn,
+  /// as peeling would choose it.
   void run_vectors(const TreeNode& node, const Iterations& iterations, const poly::Marks& marks) {
     if (iterations.empty())
       return;
@@ -159,7 +159,8 @@ private:
                  bool is_scan) {
     KAWARA_CHECK(!leaf.is_loop(), "a vector loop is innermost");
     // A loop over a range that is read is no lane's work: one after the other.
-    // Each lane of a scan takes what the one before it stored; what it adds no lane of the statement stores.
+    // Each lane of a scan takes what the one before it stored; what it adds no lane of the
+    // statement stores.
     const uint32_t statement = leaf.statement().value;
     const bool is_whole =
         run_.statements[statement].over.has_value() || (is_scan && run_.scans.contains(statement));

@@ -11,8 +11,8 @@ namespace kawara::oracle {
 /// vector loop at once, statement by statement, all lanes reading before any writes.
 ///
 /// `scop` gives the tensors (its temps start with arbitrary contents), `inputs` the inputs and
-/// inouts by name. Returns outputs and inouts by name. Throws InternalError when an element outside its
-/// tensor is touched.
+/// inouts by name. Returns outputs and inouts by name. Throws InternalError when an element outside
+/// its tensor is touched.
 program::Arrays run_order(const Run& run, const poly::Scop& scop, const poly::Order& order,
                           const program::Arrays& inputs, uint64_t seed);
 

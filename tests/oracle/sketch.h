@@ -51,8 +51,9 @@ struct SketchForm {
   Affine left, right;
 };
 
-/// A small program before it is text. Every access is kept inside its tensor by shapes and offsets that
-/// are worked out when it is printed, so that any part may be dropped and the rest still be valid.
+/// A small program before it is text. Every access is kept inside its tensor by shapes and offsets
+/// that are worked out when it is printed, so that any part may be dropped and the rest still be
+/// valid.
 struct SketchNode {
   enum class Kind : uint8_t { Loop, If, Statement };
   Kind kind = Kind::Statement;
@@ -80,8 +81,8 @@ struct SketchNode {
   bool takes_max = false;        ///< combine the loads by max instead of +
   std::optional<Affine> over;    ///< runs over q in range(P[over], P[over + 1])
   std::vector<SketchForm> forms; ///< one per load, or none
-  bool has_name =
-      false; ///< a `let` holds the last term while the target gets 1 more; needs forms and a last load
+  bool has_name = false; ///< a `let` holds the last term while the target gets 1 more; needs forms
+                         ///< and a last load
 };
 
 struct SketchTensor {

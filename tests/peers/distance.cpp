@@ -144,7 +144,8 @@ std::vector<ValueId> session_inputs(const Graph& graph, const graph::Node& node)
 
 std::unique_ptr<NodeChain> NodeChain::open(const Graph& graph, const Peer& peer) {
   auto chain = std::unique_ptr<NodeChain>(new NodeChain(graph));
-  // Types and shapes of the values are taken from a run as it goes, so that sessions are made on the first one.
+  // Types and shapes of the values are taken from a run as it goes, so that sessions are made on
+  // the first one.
   for (const graph::Node& node : graph.nodes) {
     Graph alone;
     alone.opsets = graph.opsets;

@@ -66,8 +66,8 @@ void add_arithmetic(Maker& m) {
   m.chance(30) ? m.add(op, {b, a}) : m.add(op, {a, b});
 }
 
-/// Integer divisors are not 0: that is an error in Kawara and anything in ONNX Runtime. Nor -1 under the lowest integer, at which
-/// x86-64 processors trap in ONNX Runtime.
+/// Integer divisors are not 0: that is an error in Kawara and anything in ONNX Runtime. Nor -1
+/// under the lowest integer, at which x86-64 processors trap in ONNX Runtime.
 Val divisor(Maker& m, DataType type, const Shape& shape) {
   if (graph::is_float(type))
     return m.of(type, shape);

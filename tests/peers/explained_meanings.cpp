@@ -82,7 +82,8 @@ std::set<double> numbers_in(const Tensor& tensor) {
   return numbers;
 }
 
-/// Is the element that Kawara names the largest or smallest of the numbers, or the first one and NaN?
+/// Is the element that Kawara names the largest or smallest of the numbers, or the first one and
+/// NaN?
 bool is_extreme_number(const NodeCase& c) {
   const int64_t axis = c.integer("axis", 0);
   const Line line =
@@ -160,7 +161,8 @@ std::set<int64_t> axes_of(const NodeCase& c) {
   return axes;
 }
 
-/// Reductions of nothing: ONNX Runtime keeps shapes or sums over other axes. Kawara's shape is the standard's.
+/// Reductions of nothing: ONNX Runtime keeps shapes or sums over other axes. Kawara's shape is the
+/// standard's.
 bool is_empty_reduction(const NodeCase& c) {
   const bool is_arg = c.is({"ArgMax", "ArgMin"});
   if (!c.is_form() || !(is_arg || c.node.op.rfind("Reduce", 0) == 0) ||
@@ -178,7 +180,8 @@ bool is_empty_reduction(const NodeCase& c) {
   return c.ours() && c.ours().shape() == shape;
 }
 
-/// Scales whose products with extents are no integers: the standard's own implementation takes the product as the length, ONNX Runtime the whole part.
+/// Scales whose products with extents are no integers: the standard's own implementation takes the
+/// product as the length, ONNX Runtime the whole part.
 bool is_fraction_of_a_length(const NodeCase& c) {
   if (c.is_form() || !c.is({"Resize"}) || !c.has(2) || c.opset < 11)
     return false;
@@ -222,8 +225,9 @@ bool is_dilated_border(const NodeCase& c) {
   return std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d > 1; });
 }
 
-/// Windows of the same size as before, with steps so wide that no border is needed: ONNX Runtime cuts elements off at both ends, which the formula of the standard
-/// leaves open; Kawara, as TensorFlow, from which the mode is, takes the image as it is.
+/// Windows of the same size as before, with steps so wide that no border is needed: ONNX Runtime
+/// cuts elements off at both ends, which the formula of the standard leaves open; Kawara, as
+/// TensorFlow, from which the mode is, takes the image as it is.
 bool is_negative_border(const NodeCase& c) {
   if (!c.is({"MaxPool", "AveragePool", "LpPool", "Conv", "ConvInteger", "QLinearConv"}) ||
       c.word("auto_pad", "NOTSET").rfind("SAME", 0) != 0 ||

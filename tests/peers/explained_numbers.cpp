@@ -10,7 +10,8 @@ bool any_operand(const NodeCase& c, bool (*test)(const Tensor&)) {
   return std::any_of(c.operands.begin(), c.operands.end(), test);
 }
 
-/// Largest number of the type that sums of this type are kept in: ONNX Runtime normalises f64 in f32.
+/// Largest number of the type that sums of this type are kept in: ONNX Runtime normalises f64 in
+/// f32.
 double limit_of(const NodeCase& c) {
   switch (c.operands[0].type()) {
   case DataType::F16:
@@ -82,8 +83,9 @@ double largest_sum(const NodeCase& c) {
          static_cast<double>(terms);
 }
 
-/// A sum that passes the largest number of its type on the way is infinite or NaN in one order and a number in another. Of norms that
-/// overflow, even a number is a matter of order: all elements are divided by them.
+/// A sum that passes the largest number of its type on the way is infinite or NaN in one order and
+/// a number in another. Of norms that overflow, even a number is a matter of order: all elements
+/// are divided by them.
 bool overflows(const NodeCase& c) {
   if (c.is_form() || !graph::is_float(c.theirs().type()) || !(c.is(sums()) || c.is(norms())) ||
       !c.operands[0] || !graph::is_float(c.operands[0].type()))
@@ -108,8 +110,8 @@ bool loses_nan(const NodeCase& c) {
          (c.output == 1 || !std::isnan(c.their_element()));
 }
 
-/// Something in this row of the batch, at any step, is NaN, infinite or next to it: sums are limited to the largest number there, and
-/// NaN is lost.
+/// Something in this row of the batch, at any step, is NaN, infinite or next to it: sums are
+/// limited to the largest number there, and NaN is lost.
 bool is_limited_in_steps(const NodeCase& c) {
   if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}))
     return false;
@@ -158,8 +160,8 @@ bool is_f32_circle(const NodeCase& c) {
   return c.run_in_subprocess() <= 1e-5 * sum;
 }
 
-/// Coordinates of f32 are off by some units in the last place of an extent, and elements by that many times the steepest slope. An integer may so be cut to the
-/// next one.
+/// Coordinates of f32 are off by some units in the last place of an extent, and elements by that
+/// many times the steepest slope. An integer may so be cut to the next one.
 bool is_f32_coordinate(const NodeCase& c) {
   if (c.is_form() || !c.is({"Resize", "Upsample", "GridSample", "RoiAlign"}) ||
       c.word("mode", "") == "nearest" || std::isinf(c.run_in_subprocess()))
@@ -173,7 +175,8 @@ bool is_f32_coordinate(const NodeCase& c) {
   return c.run_in_subprocess() <= off + (graph::is_float(c.theirs().type()) ? 0 : 1);
 }
 
-/// A neighbour of weight zero that is infinite or NaN: Kawara does not read it, 0 * inf is NaN there.
+/// A neighbour of weight zero that is infinite or NaN: Kawara does not read it, 0 * inf is NaN
+/// there.
 bool is_zero_weight(const NodeCase& c) {
   return !c.is_form() && c.is({"Resize", "Upsample", "GridSample", "RoiAlign"}) &&
          !std::isfinite(c.their_element()) && !std::isnan(c.our_element()) &&
@@ -198,7 +201,8 @@ bool is_running_sum(const NodeCase& c) {
   return !is_finite || c.run_in_subprocess() <= 1e-6 * std::max(1.0, largest * largest) * own;
 }
 
-/// ONNX Runtime computes x * s + (bias - mean * s): off by units in the last place of x * s, where (x - mean) * s may be nothing.
+/// ONNX Runtime computes x * s + (bias - mean * s): off by units in the last place of x * s, where
+/// (x - mean) * s may be nothing.
 bool is_multiplied_first(const NodeCase& c) {
   if (c.is_form() || !c.is({"InstanceNormalization"}) || std::isinf(c.run_in_subprocess()))
     return false;
@@ -220,20 +224,23 @@ bool is_multiplied_first(const NodeCase& c) {
   return c.run_in_subprocess() <= unit * largest * scale;
 }
 
-/// A weighted mean of integers next to the largest one: f32 rounds it to a number that no integer of the type is, and the conversion gives the lowest.
+/// A weighted mean of integers next to the largest one: f32 rounds it to a number that no integer
+/// of the type is, and the conversion gives the lowest.
 bool is_rounded_out_of_range(const NodeCase& c) {
   return !c.is_form() && c.is({"Resize", "Upsample"}) && c.theirs().type() == DataType::I32 &&
          std::abs(c.our_element()) >= 0x1p31 - 0x1p9 && c.their_element() == -0x1p31;
 }
 
-/// A product over no terms is 0. ONNX Runtime leaves the result of one with a vector as it finds the memory.
+/// A product over no terms is 0. ONNX Runtime leaves the result of one with a vector as it finds
+/// the memory.
 bool is_of_no_terms(const NodeCase& c) {
   return !c.is_form() && c.is({"MatMul"}) && c.our_element() == 0 && c.operands[0] &&
          c.operands[0].elements() == 0;
 }
 
-/// The standard divides by the deviation + 1e-9, ONNX Runtime by the deviation alone: its quotients are larger, infinite or NaN where the deviation
-/// is next to nothing. Elements are at most the root of their number from the mean, in deviations.
+/// The standard divides by the deviation + 1e-9, ONNX Runtime by the deviation alone: its quotients
+/// are larger, infinite or NaN where the deviation is next to nothing. Elements are at most the
+/// root of their number from the mean, in deviations.
 bool is_without_epsilon(const NodeCase& c) {
   if (c.is_form() || !c.is({"MeanVarianceNormalization"}) || !std::isfinite(c.our_element()))
     return false;
@@ -290,7 +297,8 @@ bool is_reciprocal_of_denormal(const NodeCase& c) {
   return std::abs(x) < 0x1p-126 && c.our_element() == std::copysign(INFINITY, x);
 }
 
-/// With activations that have no bound, states grow from step to step until one is infinite; and Softplus is log(1 + exp(x)) there.
+/// With activations that have no bound, states grow from step to step until one is infinite; and
+/// Softplus is log(1 + exp(x)) there.
 bool is_without_bound(const NodeCase& c) {
   if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}))
     return false;

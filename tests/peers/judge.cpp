@@ -127,7 +127,8 @@ public:
 
 private:
   void compare(size_t n, NodeCase& c, const Graph& alone, const std::vector<Datum>& inputs) {
-    // What differs as far as it may can decide further on (an arc tangent of 1 or of a little more): it is explained where it can be.
+    // What differs as far as it may can decide further on (an arc tangent of 1 or of a little
+    // more): it is explained where it can be.
     constexpr double kNoticed = 0;
     std::string form;
     auto elements = differences(c.got, c.expected, {}, form, kNoticed);
@@ -170,7 +171,8 @@ private:
     }
   }
 
-  /// Some of ONNX Runtime's sums of f16 are rounded to f16 term by term. With the same numbers as f32 it comes to Kawara's result.
+  /// Some of ONNX Runtime's sums of f16 are rounded to f16 term by term. With the same numbers as
+  /// f32 it comes to Kawara's result.
   bool is_sum_of_halves(const NodeCase& c) const {
     std::vector<Tensor> wide;
     std::vector<Datum> inputs;
@@ -289,12 +291,16 @@ Mismatch mismatch(const Sample& sample, const Peer& peer, program::Numerics nume
           std::nullopt, false, is_infinite, is_by_nodes};
 }
 
-/// ONNX Runtime comes to other results than its own nodes one by one, and Kawara to theirs. It has no kernels for f16 and bf16 of many operators: it converts to f32
-/// before such a node and back after it, but not between two of them, so that results are not rounded as the graph says, and what overflows does not.
+/// ONNX Runtime comes to other results than its own nodes one by one, and Kawara to theirs. It has
+/// no kernels for f16 and bf16 of many operators: it converts to f32 before such a node and back
+/// after it, but not between two of them, so that results are not rounded as the graph says, and
+/// what overflows does not.
 bool is_unlike_its_nodes(const Mismatch& whole) { return whole.is_by_nodes; }
 
-/// Sums of products are regrouped under `rounding` (docs/numerics.md, Models): what is infinite on the way as it is written need not be so then. Holds only where the
-/// graph has two steps that can be regrouped, nothing but infinities differs, and nothing does under `exact`, where graphs stay as they are.
+/// Sums of products are regrouped under `rounding` (docs/numerics.md, Models): what is infinite on
+/// the way as it is written need not be so then. Holds only where the graph has two steps that can
+/// be regrouped, nothing but infinities differs, and nothing does under `exact`, where graphs stay
+/// as they are.
 bool is_regrouped(const Sample& sample, const Mismatch& whole, const Peer& peer,
                   program::Numerics numerics) {
   static const std::set<std::string> kSteps = {

@@ -13,8 +13,9 @@ struct Verdict {
   std::string text;               ///< one line for people
 };
 
-/// Kawara's results for a sample beside ONNX Runtime's. Where they differ, the nodes are run one by one on ONNX Runtime's values: each that differs must
-/// be explained, and the graph without these nodes must not differ.
+/// Kawara's results for a sample beside ONNX Runtime's. Where they differ, the nodes are run one by
+/// one on ONNX Runtime's values: each that differs must be explained, and the graph without these
+/// nodes must not differ.
 Verdict judged(const Sample&, const Peer&, program::Numerics);
 
 /// Why differences of this kind are none of Kawara's faults.

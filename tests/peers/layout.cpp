@@ -163,7 +163,8 @@ void add_pad(Maker& m) {
                    : m.chance(20)            ? -m.pick(extent)
                                              : m.between(0, most));
   }
-  // ONNX Runtime reads memory that is not the tensor's where it goes around more than once or elements are cut off.
+  // ONNX Runtime reads memory that is not the tensor's where it goes around more than once or
+  // elements are cut off.
   if (mode == "wrap")
     for (size_t k = 0; k < pads.size(); ++k)
       pads[k] = std::clamp<int64_t>(pads[k], 0, a.shape()[k % a.shape().size()]);

@@ -43,8 +43,8 @@ struct Sample {
   std::map<std::string, int> refused; ///< operators and types that ONNX Runtime did not take
 };
 
-/// Makes graphs node by node. Each node is run by ONNX Runtime as soon as it is added: what it refuses is left out, and what follows knows the
-/// shape and the elements of its result.
+/// Makes graphs node by node. Each node is run by ONNX Runtime as soon as it is added: what it
+/// refuses is left out, and what follows knows the shape and the elements of its result.
 class Maker {
 public:
   Maker(uint64_t seed, const Peer& peer);
@@ -98,7 +98,8 @@ public:
   Val anything(int64_t least_rank, int64_t most_rank);
   Val of(DataType, const Shape&); ///< of this type and shape
 
-  /// Adds a node with so many results; false where this version of the standard has no such operator, or ONNX Runtime refuses it.
+  /// Adds a node with so many results; false where this version of the standard has no such
+  /// operator, or ONNX Runtime refuses it.
   bool add(const std::string& op, const std::vector<Val>& inputs, Attributes = {},
            size_t results = 1);
 
@@ -139,7 +140,8 @@ std::vector<Family> signal_families();
 
 /// Is a result of this operator as exact as its operands? It takes elements as they are.
 bool keeps_digits(const std::string& op);
-/// The least version of the standard that has the operator; nothing for one that Kawara does not import.
+/// The least version of the standard that has the operator; nothing for one that Kawara does not
+/// import.
 std::optional<int64_t> first_version(const std::string& op);
 /// A node alone, with its operands as inputs (constants where `constants` has them).
 Graph graph_of_node(const graph::Node&, const std::vector<Tensor>& operands,

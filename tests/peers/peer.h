@@ -17,7 +17,8 @@ using run::Datum;
 /// What ONNX Runtime says when it does not run a model.
 using Refusal = std::string;
 
-/// A graph in ONNX Runtime, one thread, without optimisations. Sequences and types that Kawara does not have are refused.
+/// A graph in ONNX Runtime, one thread, without optimisations. Sequences and types that Kawara does
+/// not have are refused.
 class PeerSession {
 public:
   PeerSession(const bench::OrtApi& api, const Graph& graph, const std::string& bytes);

@@ -27,7 +27,8 @@ struct SweepOptions {
 constexpr uint64_t kBatch = 50;        ///< seeds that one process runs
 constexpr unsigned kMostSeconds = 180; ///< for one seed
 
-/// What a child tells about a seed, one line each: `begin N`, `peer OP(TYPES)`, `kawara`, `end OUTCOME NAMES TEXT`.
+/// What a child tells about a seed, one line each: `begin N`, `peer OP(TYPES)`, `kawara`, `end
+/// OUTCOME NAMES TEXT`.
 void say(int to, const std::string& line) {
   const std::string whole = line + "\n";
   for (size_t at = 0; at < whole.size();) {

@@ -1,4 +1,5 @@
-// Every kernel of the corpus, after the last pass, read back into integer sets and compared with its schedule for all sizes.
+// Every kernel of the corpus, after the last pass, read back into integer sets and compared with
+// its schedule for all sizes.
 
 #include "corpus/corpus.h"
 #include "support/check.h"

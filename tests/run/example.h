@@ -47,7 +47,8 @@ program::Arrays run_c(const Example&, const bench::CLibrary&, const std::string&
                       const kernel::Kernel&, const std::vector<int64_t>& sizes,
                       const program::Arrays& inputs);
 
-/// A test failure with the worst element when `got` is further from `expected` than the contract allows.
+/// A test failure with the worst element when `got` is further from `expected` than the contract
+/// allows.
 void expect_near(const Example&, const Sizes&, const std::string& what, program::Arrays got,
                  program::Arrays expected);
 

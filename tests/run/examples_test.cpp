@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-// Every example gives the interpreter's result: compiled in source order and under `auto`, by Kawara
-// and by a C compiler.
+// Every example gives the interpreter's result: compiled in source order and under `auto`, by
+// Kawara and by a C compiler.
 
 namespace kawara::run_test {
 namespace {

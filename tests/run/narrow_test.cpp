@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-// Products of narrow types, with the schedule that this machine gets: integers give the interpreter's bits,
-// f16 and bf16 stay within what the contract allows, also at edges and with more work behind them.
+// Products of narrow types, with the schedule that this machine gets: integers give the
+// interpreter's bits, f16 and bf16 stay within what the contract allows, also at edges and with
+// more work behind them.
 
 namespace kawara::run_test {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-// Chains of reductions in one pass give what the interpreter says, for any size and any block, also where
-// rows hold infinities, and keep no element for each pair of positions.
+// Chains of reductions in one pass give what the interpreter says, for any size and any block, also
+// where rows hold infinities, and keep no element for each pair of positions.
 
 namespace kawara::run_test {
 namespace {
@@ -69,7 +69,8 @@ TEST(OnePass, AutoKeepsBlocksOnly) {
   for (const char* path : {"attention_heads", "attention_causal"}) {
     const Example example = example_at(path);
     const driver::Compiled compiled = compile(request_of(example, "auto"));
-    // Twelve heads: a sum of 64 elements, a maximum and a total for each row, and one head's packed keys and values.
+    // Twelve heads: a sum of 64 elements, a maximum and a total for each row, and one head's packed
+    // keys and values.
     EXPECT_LE(elements_for(compiled, {40000}), 40000 * 12 * 80) << path;
     for (const int64_t n : {1, 67, 200}) {
       const Sizes sizes{{"N", n}};

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-// `auto` decides by the processor: widths, registers, caches. What it decides for others must be right
-// too, and runs here, since any processor can run any schedule.
+// `auto` decides by the processor: widths, registers, caches. What it decides for others must be
+// right too, and runs here, since any processor can run any schedule.
 
 namespace kawara::run_test {
 namespace {

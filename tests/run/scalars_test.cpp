@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 
-// PolyBench with its sums in scalars, as C programs have them: the same results as the texts without them, and no bit differs from
-// the interpreter's under `numerics exact`.
+// PolyBench with its sums in scalars, as C programs have them: the same results as the texts
+// without them, and no bit differs from the interpreter's under `numerics exact`.
 
 namespace kawara::run_test {
 namespace {

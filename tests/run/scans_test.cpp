@@ -5,7 +5,8 @@
 
 #include <array>
 
-// Running values in lanes: every element type, operation, direction and width, at lengths around whole vectors.
+// Running values in lanes: every element type, operation, direction and width, at lengths around
+// whole vectors.
 
 namespace kawara::run_test {
 namespace {

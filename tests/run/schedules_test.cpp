@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-// Every schedule in examples/schedules is legal for its program, which has the first part of its name,
-// and keeps the result.
+// Every schedule in examples/schedules is legal for its program, which has the first part of its
+// name, and keeps the result.
 
 namespace kawara::run_test {
 namespace {

@@ -64,7 +64,8 @@ TEST(SplitK, AutoDoesNotShareWithoutThreadsOrUnderExact) {
   EXPECT_FALSE(is_shared(compile(exact, with_cores(4)).front.schedule));
 }
 
-/// Few results, terms that no vector, part or tile divides: lanes along the terms, along the results, tiles of both.
+/// Few results, terms that no vector, part or tile divides: lanes along the terms, along the
+/// results, tiles of both.
 TEST(SplitK, AFewSumsOfManyTerms) {
   for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
            {"nt", "input A: f32[3, 40003], B: f32[5, 40003]\noutput C: f32[3, 5]\n"

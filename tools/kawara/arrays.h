@@ -12,27 +12,32 @@
 
 namespace kawara::tools {
 
-/// Whose tensors are named: names in a program are words, those in a model any text, which may have a `=`.
+/// Whose tensors are named: names in a program are words, those in a model any text, which may have
+/// a `=`.
 enum class Names : uint8_t { OfProgram, OfModel };
 
-/// NAME and FILE of `--input NAME=FILE` or `--output NAME=FILE`. Refuses text that has no such two (K0434).
+/// NAME and FILE of `--input NAME=FILE` or `--output NAME=FILE`. Refuses text that has no such two
+/// (K0434).
 Result<std::pair<std::string, std::string>, Diagnostic> binding_of(const std::string& option,
                                                                    const std::string& text, Names);
 
-/// The number that stands instead of a path (text_values.h), the array in a .npy or .csv file, or the member of that name in a .npz
-/// file. Refuses what cannot be read, and a file without such a member (K0428).
+/// The number that stands instead of a path (text_values.h), the array in a .npy or .csv file, or
+/// the member of that name in a .npz file. Refuses what cannot be read, and a file without such a
+/// member (K0428).
 Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path,
                                               const DeclaredInput&);
 /// K0428: a .npz file has no such member.
 Diagnostic no_member(const std::string& name, const std::string& path);
-/// All arrays of `--input`: NAME=FILE, NAME=NUMBER, or a .npz file whose members have the names of tensors.
+/// All arrays of `--input`: NAME=FILE, NAME=NUMBER, or a .npz file whose members have the names of
+/// tensors.
 Parsed<program::Arrays> read_arrays(const program::Program&,
                                     const std::vector<std::string>& bindings);
 /// The same for a program, which takes the sizes that are not given from them.
 Parsed<program::Arrays> read_arrays_of(driver::Request&, const std::vector<std::string>& bindings);
 /// Refuses a file to write that ends in none of .npy, .npz and .csv (K0453).
 Result<Done, Diagnostic> check_output_file(const std::string& path);
-/// Into a .npy file, as the only member of a .npz file, or as a table of at most two dimensions into a .csv file (K0453).
+/// Into a .npy file, as the only member of a .npz file, or as a table of at most two dimensions
+/// into a .csv file (K0453).
 Result<Done, Diagnostic> write_array(const std::string& name, const std::string& path,
                                      const program::Array&);
 
@@ -42,7 +47,8 @@ Result<Done, Diagnostic> write_tensor(const std::string& name, const std::string
 ShownElements elements_of(const program::Array&);
 ShownElements elements_of(const graph::Tensor&);
 
-/// Elements at a glance. NaN counts in the mean and on its own, and for the least and the largest where there is nothing else.
+/// Elements at a glance. NaN counts in the mean and on its own, and for the least and the largest
+/// where there is nothing else.
 struct Summary {
   double low = 0, high = 0, mean = 0;
   int64_t nans = 0;

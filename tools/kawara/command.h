@@ -36,7 +36,8 @@ struct CommonOptions {
   bool no_db = false; ///< use none
 };
 
-/// Adds FILE, -p, -s, --numerics, --winograd, --target, --json, --verify, --time-passes and --print-after.
+/// Adds FILE, -p, -s, --numerics, --winograd, --target, --json, --verify, --time-passes and
+/// --print-after.
 void add_common(CLI::App&, CommonOptions&, DefaultSchedule);
 /// Adds --db and --no-db.
 void add_database(CLI::App&, CommonOptions&);
@@ -46,15 +47,17 @@ void add_database_file(CLI::App&, CommonOptions&);
 std::optional<Diagnostic> refused_database(const CommonOptions&);
 /// The file of tuned schedules; empty when none shall be used.
 std::string database_of(const CommonOptions&);
-/// Takes a tuned schedule where there is one and `auto` would choose; says so on standard error. Returns whether it did.
+/// Takes a tuned schedule where there is one and `auto` would choose; says so on standard error.
+/// Returns whether it did.
 bool use_tuned(driver::Request&, const CommonOptions&);
 /// Who orders the loops: "auto", "source" (the text's order) or "given".
 std::string schedule_kind(const CommonOptions&);
 /// Adds a paragraph of examples to `--help`.
 void add_examples(CLI::App&, const std::vector<std::string>& lines);
 
-/// The request in the user's words; files are read here. Errors: no such file (K0420), sizes that are
-/// no `NAME=NUMBER` (K0432), an unknown contract (K0433), the name of a file without `@` as a schedule (K0447).
+/// The request in the user's words; files are read here. Errors: no such file (K0420), sizes that
+/// are no `NAME=NUMBER` (K0432), an unknown contract (K0433), the name of a file without `@` as a
+/// schedule (K0447).
 Parsed<driver::Request> request_of(const CommonOptions&);
 
 /// The contract that `--numerics` names; nothing without it. Errors: K0433.
@@ -78,7 +81,8 @@ int report(const Diagnostics&, const CommonOptions&);
 void warn(const Diagnostics&, const CommonOptions&);
 /// What checks said, on standard error.
 void show_notes(const std::vector<std::string>&);
-/// Prints the time table on standard error if it was asked for; under --verify, that there was no kernel to prove if there was none.
+/// Prints the time table on standard error if it was asked for; under --verify, that there was no
+/// kernel to prove if there was none.
 void show_times(const Trace&, const CommonOptions&);
 
 // One function per command: adds the sub-command, whose callback sets `exit_code`.

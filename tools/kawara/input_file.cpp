@@ -18,15 +18,16 @@ bool has_extension(const std::string& path, const char* extension) {
   return std::filesystem::path(path).extension() == extension;
 }
 
-/// Without NUL and other control characters than those of lines. Bytes of other encodings are left to the reader of programs, which
-/// says where they are.
+/// Without NUL and other control characters than those of lines. Bytes of other encodings are left
+/// to the reader of programs, which says where they are.
 bool is_text(std::string_view bytes) {
   return std::none_of(bytes.begin(), bytes.end(), [](char c) {
     return static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f';
   });
 }
 
-/// The top-level fields of a file in the form of Protocol Buffers, read one after the other without what they hold.
+/// The top-level fields of a file in the form of Protocol Buffers, read one after the other without
+/// what they hold.
 class Fields {
 public:
   explicit Fields(const std::string& path)
@@ -78,7 +79,8 @@ private:
   uint64_t at_ = 0, end_ = 0;
 };
 
-/// The form of ONNX: ir_version and model_version are numbers (1 and 5), everything else is bytes; field 7 is the graph.
+/// The form of ONNX: ir_version and model_version are numbers (1 and 5), everything else is bytes;
+/// field 7 is the graph.
 bool is_onnx(const std::string& path) {
   constexpr int kMostFields = 4096;
   constexpr uint64_t kLastField = 26, kGraph = 7;

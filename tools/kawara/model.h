@@ -44,13 +44,14 @@ struct ModelOptions {
 driver::ModelOptions usual_model_options();
 /// Adds --shape.
 void add_shapes(CLI::App&, std::vector<std::string>& shapes);
-/// Inputs from files, the others of a fixed pattern. Refuses what is no shape (K0432) and what `Model::inputs_for` refuses.
+/// Inputs from files, the others of a fixed pattern. Refuses what is no shape (K0432) and what
+/// `Model::inputs_for` refuses.
 Result<std::map<std::string, run::Datum>, Diagnostic> read_model_inputs(const driver::Model&,
                                                                         const GivenInputs&);
 /// The sizes that are not in files. Refuses what is no shape (K0432).
 Result<driver::InputSizes, Diagnostic> input_sizes(const GivenInputs&);
-/// Contract, tile and checks that the options ask for. Refuses an unknown contract (K0433), and tiles that there are not, or
-/// not under that contract (K0258).
+/// Contract, tile and checks that the options ask for. Refuses an unknown contract (K0433), and
+/// tiles that there are not, or not under that contract (K0258).
 Result<driver::CodeOptions, Diagnostic> code_options_of(const CommonOptions&);
 
 void add_fusion(CLI::App&, int& exit_code); ///< the command
@@ -93,15 +94,15 @@ Result<Done, Diagnostic> show_run(const ModelOptions&, const ModelRun&);
 /// Runs a `.kwx` file.
 Result<Done, Diagnostic> run_compiled_model(const ModelOptions&);
 
-/// Texts of the programs that a model needs for these inputs, with the number of places where each runs.
-/// Runs the model.
+/// Texts of the programs that a model needs for these inputs, with the number of places where each
+/// runs. Runs the model.
 Result<std::map<std::string, int64_t>, Diagnostic> programs_of_model(const std::string& path,
                                                                      const GivenInputs&,
                                                                      const GraphFlags&,
                                                                      const driver::CodeOptions&);
 
-/// Runs a model with what was tuned for it and the sizes of `-p`, prints a line per output, or JSON; returns
-/// an exit code.
+/// Runs a model with what was tuned for it and the sizes of `-p`, prints a line per output, or
+/// JSON; returns an exit code.
 int run_model(ModelOptions, const CommonOptions&);
 /// Time of the steps, and of ONNX Runtime if the options ask for it: lines and JSON.
 Result<std::pair<std::string, std::string>, Diagnostic>
@@ -115,9 +116,11 @@ driver::ModelOptions model_options_of(const GraphFlags&);
 
 /// Does `--target` name a GPU?
 bool is_for_gpu(const std::string& target);
-/// Runs a model on the GPU of this machine, as the options say. Refuses a machine without one (K0712, K0713).
+/// Runs a model on the GPU of this machine, as the options say. Refuses a machine without one
+/// (K0712, K0713).
 Result<Done, Diagnostic> run_on_gpu(const ModelOptions&, const CommonOptions&);
-/// Texts of the programs that a model needs on a GPU for these inputs, with the number of steps that run each.
+/// Texts of the programs that a model needs on a GPU for these inputs, with the number of steps
+/// that run each.
 Result<std::map<std::string, int64_t>, Diagnostic>
 gpu_programs_of_model(const std::string& path, const GivenInputs&, const GraphFlags&,
                       const driver::CodeOptions&);
@@ -125,8 +128,8 @@ gpu_programs_of_model(const std::string& path, const GivenInputs&, const GraphFl
 Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions&, const std::string& stage,
                                                   const GraphFlags&, const GivenInputs&);
 
-/// Prints a model at a stage of the line: graph, optimised, rewrite, for a GPU cuda and resources (K0438 for one
-/// that models do not have), and writes it to the file `onnx` if there is one.
+/// Prints a model at a stage of the line: graph, optimised, rewrite, for a GPU cuda and resources
+/// (K0438 for one that models do not have), and writes it to the file `onnx` if there is one.
 int show_model(const CommonOptions&, const std::string& stage, const GraphFlags&,
                const GivenInputs&, const std::string& onnx);
 

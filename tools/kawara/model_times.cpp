@@ -52,7 +52,8 @@ void add_agreement(const driver::Model& model, const ModelOptions& options,
   }
 }
 
-/// Table of the steps, those that take longest first, and of what a call takes besides; shares are of their sum.
+/// Table of the steps, those that take longest first, and of what a call takes besides; shares are
+/// of their sum.
 void add_steps(driver::ModelProfile profile, nlohmann::json& json, std::string& text) {
   std::vector<driver::StepProfile> steps = std::move(profile.steps);
   double whole = profile.between;

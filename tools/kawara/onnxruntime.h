@@ -29,8 +29,8 @@ private:
 /// Is its library there? Refuses where it is not (K0540).
 Result<Done, Diagnostic> require_onnxruntime(const std::string& folder);
 
-/// Opens libonnxruntime.so.1 from the folder, or where the system finds it, and makes a session with all
-/// optimisations. Refuses where there is none, or where it refuses the model (K0540).
+/// Opens libonnxruntime.so.1 from the folder, or where the system finds it, and makes a session
+/// with all optimisations. Refuses where there is none, or where it refuses the model (K0540).
 Result<OnnxRuntime, Diagnostic>
 open_onnxruntime(const std::string& folder, const std::string& model, const graph::Graph& graph,
                  const std::map<std::string, run::Datum>& inputs, int64_t threads);

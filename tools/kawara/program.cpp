@@ -17,7 +17,8 @@
 
 namespace {
 
-/// `--input A=a.npy FILE`: an option that may be repeated takes one value each time, and leaves FILE alone.
+/// `--input A=a.npy FILE`: an option that may be repeated takes one value each time, and leaves
+/// FILE alone.
 void take_one_value_each(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     for (CLI::Option* option : command->get_options())

@@ -2,7 +2,8 @@
 
 namespace kawara::tools {
 
-/// `kawara` with these arguments: reads them, runs the command, prints errors. Returns the exit code (command.h).
+/// `kawara` with these arguments: reads them, runs the command, prints errors. Returns the exit
+/// code (command.h).
 int program(int argc, char** argv);
 
 } // namespace kawara::tools

@@ -23,11 +23,13 @@ struct ShownElements {
 /// Up to so many elements are printed one by one.
 inline constexpr int64_t kFewElements = 64;
 
-/// "s: f32 = 3.5", "y: i64[3] = [1, 2, 3]", rows below each other for more dimensions; of more than `most` elements "C: f32[64, 64]  min -1
-/// max 2  mean 0.5". Ends with a line feed.
+/// "s: f32 = 3.5", "y: i64[3] = [1, 2, 3]", rows below each other for more dimensions; of more than
+/// `most` elements
+/// "C: f32[64, 64]  min -1  max 2  mean 0.5". Ends with a line feed.
 std::string shown(const std::string& name, const ShownElements&, int64_t most = kFewElements);
 
-/// Rows of numbers separated by commas; a row for each element of one dimension. At most two dimensions.
+/// Rows of numbers separated by commas; a row for each element of one dimension. At most two
+/// dimensions.
 std::string csv_of(const ShownElements&);
 
 } // namespace kawara::tools

@@ -11,8 +11,8 @@
 namespace kawara::tools {
 namespace {
 
-/// One option of some commands. `kinds` has a letter for each kind of input for which it works: p a program, q one on a
-/// GPU, m a model, g one on a GPU, c a compiled one.
+/// One option of some commands. `kinds` has a letter for each kind of input for which it works: p a
+/// program, q one on a GPU, m a model, g one on a GPU, c a compiled one.
 struct Use {
   std::string_view commands; ///< by spaces; empty: all that have it
   std::string_view option, kinds, instead;

@@ -73,7 +73,8 @@ private:
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::list<std::string> texts_;
-  // One after the other, works that take less than a second each are a silence, too: it counts from the last line on.
+  // One after the other, works that take less than a second each are a silence, too: it counts from
+  // the last line on.
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point shown_at_ = begin_;
   bool is_shown_ = false;

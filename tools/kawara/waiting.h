@@ -6,10 +6,11 @@
 
 namespace kawara::tools {
 
-/// While it lives, a line on standard error says what is waited for, and how long the command has been at work, a second after the
-/// last such line or after the first work began.
-/// Only on a terminal. Of several at a time the latest is shown. Who prints meanwhile calls `clear_waiting_line` first.
-/// Processes that are forked meanwhile have neither the line nor its thread: they must end by `_exit` and wait for nothing.
+/// While it lives, a line on standard error says what is waited for, and how long the command has
+/// been at work, a second after the last such line or after the first work began. Only on a
+/// terminal. Of several at a time the latest is shown. Who prints meanwhile calls
+/// `clear_waiting_line` first. Processes that are forked meanwhile have neither the line nor its
+/// thread: they must end by `_exit` and wait for nothing.
 class Waiting {
 public:
   explicit Waiting(std::string what);

@@ -1,4 +1,5 @@
-// The programs of a bundle in one, which has LLVM once: what it is called decides which it is. ./kw bundle makes the links.
+// The programs of a bundle in one, which has LLVM once: what it is called decides which it is. ./kw
+// bundle makes the links.
 
 #include "cpu/program.h"
 #include "gpu/shapes.h"

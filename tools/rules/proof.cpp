@@ -173,8 +173,8 @@ private:
     return known;
   }
 
-  /// Ranks where no operator asks for others. Broadcasting treats every dimension alike and for itself, so
-  /// rules of several operands are tried on few.
+  /// Ranks where no operator asks for others. Broadcasting treats every dimension alike and for
+  /// itself, so rules of several operands are tried on few.
   Ranks plain_ranks() const {
     std::set<std::string> names;
     for (const Pattern& side : rule_.left)

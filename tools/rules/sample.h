@@ -8,7 +8,8 @@
 
 namespace kawara::rules {
 
-/// One instance of a rule with numbers: a graph whose outputs are the left sides, then the right sides.
+/// One instance of a rule with numbers: a graph whose outputs are the left sides, then the right
+/// sides.
 struct Sample {
   graph::Graph graph;
   size_t sides = 1;
@@ -21,8 +22,9 @@ std::optional<Sample> sample(const rewrite::Rule&, uint64_t seed, int attempts =
 std::map<graph::ValueId, graph::Tensor> random_inputs(const graph::Graph&, uint64_t seed,
                                                       bool positive);
 
-/// Runs samples of a rule through the operators' programs. Exact rules must agree bit by bit, others up to
-/// 1e-4 of the largest element. Returns how many samples agreed, or the text of the first that did not.
+/// Runs samples of a rule through the operators' programs. Exact rules must agree bit by bit,
+/// others up to 1e-4 of the largest element. Returns how many samples agreed, or the text of the
+/// first that did not.
 struct NumericCheck {
   int agreed = 0;
   std::string failure;

@@ -11,8 +11,8 @@ namespace kawara::rules {
 
 using Exprs = std::vector<z3::expr>;
 
-/// An element by its position in a row-major array of some shape; an array of another shape with as many
-/// elements has it at another index.
+/// An element by its position in a row-major array of some shape; an array of another shape with as
+/// many elements has it at another index.
 struct Place {
   Exprs index, shape;
 };
@@ -38,7 +38,8 @@ struct NoInstance {};
 /// Tries one of several cases; a proof runs over all of them.
 using Chooser = std::function<size_t(size_t count)>;
 
-/// The meaning of the operators of rules (graph/rewrite/term.h), element by element, for symbolic extents.
+/// The meaning of the operators of rules (graph/rewrite/term.h), element by element, for symbolic
+/// extents.
 class SymbolicOperators {
 public:
   SymbolicOperators(Prover& prover, Chooser choose) : prover_(prover), choose_(std::move(choose)) {}
@@ -56,7 +57,8 @@ private:
   /// The index of a place in a tensor of these extents.
   Exprs resolved(const Place&, const Exprs& extents);
   SymbolicValue element(const SymbolicTensor&, const Exprs& index);
-  /// The same tensor with elements that are single expressions: folds get a name, equal ones the same.
+  /// The same tensor with elements that are single expressions: folds get a name, equal ones the
+  /// same.
   SymbolicTensor named(const SymbolicTensor&);
   Exprs broadcast(const Exprs&, const Exprs&);
   SymbolicValue broadcast_element(const SymbolicTensor&, const Exprs& index);

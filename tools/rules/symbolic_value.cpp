@@ -310,8 +310,8 @@ SymbolicValue Prover::fold(Monoid monoid, const std::vector<SymbolicTerm::Bound>
   const bool nests =
       body.monoid == monoid && (arithmetic_ == Arithmetic::Real || monoid > Monoid::Product);
   if (!nests && (body.monoid != monoid || !body.is_plain())) {
-    // One term is its own sum, product and maximum. Where sums are functions, several terms are the parts of a
-    // concatenation, of which one is live.
+    // One term is its own sum, product and maximum. Where sums are functions, several terms are the
+    // parts of a concatenation, of which one is live.
     const bool is_one = body.is_plain() && body.monoid == Monoid::Sum &&
                         (body.terms.size() == 1 || arithmetic_ == Arithmetic::Uninterpreted);
     if (!is_one)

@@ -34,9 +34,10 @@ struct SymbolicTerm {
   std::vector<z3::expr> after; ///< added to the finished sum, where sums are rounded
 };
 
-/// One element as a function of indices: terms over a commutative monoid. Nested sums, sums over parts of a
-/// range and products of sums are written out when values are made, by the laws of finite sums; what
-/// is left to decide is whether terms are equal, which is linear arithmetic on indices.
+/// One element as a function of indices: terms over a commutative monoid. Nested sums, sums over
+/// parts of a range and products of sums are written out when values are made, by the laws of
+/// finite sums; what is left to decide is whether terms are equal, which is linear arithmetic on
+/// indices.
 struct SymbolicValue {
   Monoid monoid = Monoid::Sum;
   std::vector<SymbolicTerm> terms;
@@ -66,8 +67,9 @@ public:
   SymbolicValue multiply(const SymbolicValue&, const SymbolicValue&);
   SymbolicValue negate(const SymbolicValue&);
   SymbolicValue apply(const std::string& function, const std::vector<z3::expr>& arguments);
-  /// The elements of `body` at all values of some indices, the last one fastest, combined. A body that has
-  /// bound indices itself must be of the same monoid, and of one in which order does not matter.
+  /// The elements of `body` at all values of some indices, the last one fastest, combined. A body
+  /// that has bound indices itself must be of the same monoid, and of one in which order does not
+  /// matter.
   SymbolicValue fold(Monoid, const std::vector<SymbolicTerm::Bound>& over, SymbolicValue body);
   /// The value where a condition holds.
   static SymbolicValue guarded(SymbolicValue, const Guard&);

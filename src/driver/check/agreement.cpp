@@ -153,7 +153,8 @@ double allowed_difference(const std::vector<std::string>& programs, program::Num
                           graph::DataType floats) {
   if (numerics == program::Numerics::Exact)
     return 0;
-  // Roundings of narrow values between programs add up as random steps do, and outweigh what programs do in f32.
+  // Roundings of narrow values between programs add up as random steps do, and outweigh what
+  // programs do in f32.
   const bool is_f16 = floats == graph::DataType::F16, is_bf16 = floats == graph::DataType::BF16;
   if (is_bf16 || (is_f16 && numerics != program::Numerics::Fast))
     return 2 * roundoff_of(floats) *

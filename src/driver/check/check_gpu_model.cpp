@@ -17,7 +17,8 @@ double share_changed(const OutputAgreement& output) {
              : 0;
 }
 
-/// Inputs that move results by `moved` let two right results be 64 times as far apart, but never so far that anything would pass.
+/// Inputs that move results by `moved` let two right results be 64 times as far apart, but never so
+/// far that anything would pass.
 AllowedDifference allowed_by_rounding(const std::vector<OutputAgreement>& moved) {
   constexpr double kRoundings = 64, kMostFloats = 1e-2, kMostChanged = 0.1;
   AllowedDifference allowed = allowed_on_gpu(DataType::F32);

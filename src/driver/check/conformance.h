@@ -10,8 +10,8 @@
 
 namespace kawara::driver {
 
-/// One case of the ONNX backend tests: a folder with `model.onnx` and data sets of inputs and expected
-/// outputs.
+/// One case of the ONNX backend tests: a folder with `model.onnx` and data sets of inputs and
+/// expected outputs.
 struct ConformanceCase {
   std::string name; ///< "node/test_abs"
   std::string folder;
@@ -37,7 +37,8 @@ struct ConformanceResult {
 
 /// How a case is run.
 struct CaseOptions {
-  /// The model as this version of the operators spells it (graph/onnx/opset.h), written as a file and read again.
+  /// The model as this version of the operators spells it (graph/onnx/opset.h), written as a file
+  /// and read again.
   std::optional<int64_t> opset = {};
   ModelOptions model = {};
   /// Results for these inputs; empty: the model runs itself.
@@ -48,8 +49,8 @@ struct CaseOptions {
 /// Runs one case on all its data sets.
 ConformanceResult run_case(const ConformanceCase&, const CaseOptions& = {});
 
-/// Where `got` is not `expected`; empty when it is. Floats may differ by `relative` of the expected value
-/// and by `absolute`, everything else not at all.
+/// Where `got` is not `expected`; empty when it is. Floats may differ by `relative` of the expected
+/// value and by `absolute`, everything else not at all.
 std::string difference(const run::Datum& got, const run::Datum& expected, double relative,
                        double absolute);
 

@@ -10,8 +10,8 @@ bool runs_on_device(const TapeStep&);
 /// Sizes of such a call.
 run::GatherSizes gather_sizes(const TapeCall&);
 
-/// Copies that surround a kernel: its argument `number` lies `at` in the tape's memory, where vectors cannot
-/// reach it, and is moved to a place of its own.
+/// Copies that surround a kernel: its argument `number` lies `at` in the tape's memory, where
+/// vectors cannot reach it, and is moved to a place of its own.
 struct Detour {
   size_t number = 0;
   int64_t at = 0, place = 0, bytes = 0;
@@ -36,7 +36,8 @@ struct ArgumentSize {
   bool is_input = true;
 };
 
-/// The layout for a tape whose kernels need at most that much workspace. `sizes` tells of a step's arguments.
+/// The layout for a tape whose kernels need at most that much workspace. `sizes` tells of a step's
+/// arguments.
 GpuLayout gpu_layout(const Tape&, int64_t workspace_bytes,
                      const std::function<std::vector<ArgumentSize>(size_t step)>& sizes);
 

@@ -13,13 +13,13 @@ struct GpuStepTime {
   double seconds = 0; ///< of the device; of a call: with the copies around it
 };
 
-/// A tape on a GPU. Weights and all that lies between steps stay on the device; neighbouring kernels and
-/// copies are one CUDA graph. Run-time functions run on the host, with copies around them. One call at
-/// a time.
+/// A tape on a GPU. Weights and all that lies between steps stay on the device; neighbouring
+/// kernels and copies are one CUDA graph. Run-time functions run on the host, with copies around
+/// them. One call at a time.
 class GpuModel {
 public:
-  /// Loads the tape's programs and copies its constants to the device. Refuses what the device refuses
-  /// (K0713).
+  /// Loads the tape's programs and copies its constants to the device. Refuses what the device
+  /// refuses (K0713).
   static Result<GpuModel, Diagnostic> make(Tape, const GpuPrograms&,
                                            std::shared_ptr<run::CudaDevice>);
   GpuModel(GpuModel&&) noexcept;
@@ -27,10 +27,10 @@ public:
   ~GpuModel();
 
   const Tape& tape() const;
-  /// The outputs for these inputs, in the tape's order and of its types and shapes. Refuses what functions
-  /// refuse (K0511), other elements than those that shapes depend on (K0568), and what the device refuses.
-  /// A careful run waits for every step, so that an error names its kernel, and finds NaN in all elements
-  /// that it has not written.
+  /// The outputs for these inputs, in the tape's order and of its types and shapes. Refuses what
+  /// functions refuse (K0511), other elements than those that shapes depend on (K0568), and what
+  /// the device refuses. A careful run waits for every step, so that an error names its kernel, and
+  /// finds NaN in all elements that it has not written.
   Result<std::vector<Datum>, Diagnostic> run(const std::vector<Datum>& inputs,
                                              bool is_careful = false);
 

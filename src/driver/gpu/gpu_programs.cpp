@@ -35,8 +35,8 @@ std::vector<GpuJob> jobs_of(const Tape& tape) {
   return jobs;
 }
 
-/// Kernel and text of a program by a schedule that is known for it, or by its default schedule; by the order of its text
-/// where that asks for more than a block can have.
+/// Kernel and text of a program by a schedule that is known for it, or by its default schedule; by
+/// the order of its text where that asks for more than a block can have.
 Result<GpuProgram, Diagnostic> lowered(const GpuJob& job, const schedule::Environment& environment,
                                        const GpuProgramOptions& options) {
   std::optional<Diagnostic> problem;

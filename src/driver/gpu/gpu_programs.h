@@ -31,23 +31,25 @@ struct GpuProgramOptions {
   Progress progress;
 };
 
-/// The options with what tensor cores want: of narrow floats, images with their channels last and attention as one node
-/// unless it is to be in parts.
+/// The options with what tensor cores want: of narrow floats, images with their channels last and
+/// attention as one node unless it is to be in parts.
 ModelOptions options_for_gpu(ModelOptions);
 
-/// What a run with these inputs does, as programs for a GPU. Refuses what `Model::tape_of_programs` refuses.
+/// What a run with these inputs does, as programs for a GPU. Refuses what `Model::tape_of_programs`
+/// refuses.
 Result<Tape, Diagnostic> gpu_tape_of(Model&, const std::map<std::string, Datum>& inputs);
 
-/// The texts of a tape's programs as they are compiled for a GPU, with the number of steps that run each: what can be
-/// tuned, and what `known` is asked about.
+/// The texts of a tape's programs as they are compiled for a GPU, with the number of steps that run
+/// each: what can be tuned, and what `known` is asked about.
 std::map<std::string, int64_t> gpu_texts_of(const Tape&, const GpuProgramOptions&);
 
-/// The programs of a tape for the environment's GPU, several at a time. Refuses a machine without NVRTC
-/// (K0710) and text that it does not take (K0711).
+/// The programs of a tape for the environment's GPU, several at a time. Refuses a machine without
+/// NVRTC (K0710) and text that it does not take (K0711).
 Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape&, const schedule::Environment&,
                                                 const GpuProgramOptions&);
 
-/// What checks said of the programs, in the order of the tape: "conv_relu: kernel read back into sets: ...".
+/// What checks said of the programs, in the order of the tape: "conv_relu: kernel read back into
+/// sets: ...".
 std::vector<std::string> proof_notes(const Tape&, const GpuPrograms&);
 
 } // namespace kawara::driver

@@ -109,7 +109,8 @@ private:
     return all;
   }
 
-  /// A temp into which elements of an input are copied: the windows of a convolution, of which each sibling would have its own.
+  /// A temp into which elements of an input are copied: the windows of a convolution, of which each
+  /// sibling would have its own.
   static bool has_copies(const program::Program& program) {
     return std::any_of(program.statements.begin(), program.statements.end(),
                        [&](const program::Statement& s) {
@@ -123,7 +124,8 @@ private:
                        });
   }
 
-  /// What the kernel at `step` reads is still there at step `other`: memory is used again and again.
+  /// What the kernel at `step` reads is still there at step `other`: memory is used again and
+  /// again.
   bool keeps_inputs(size_t step, size_t other) {
     const TapeKernel& first = *kernel_at(step);
     const std::vector<KernelArgument>& arguments = arguments_of(first.program);
@@ -138,8 +140,9 @@ private:
     return true;
   }
 
-  /// Whoever reads results of the kernel reads nothing beside them: results that are parts of a larger tensor (the inputs of a
-  /// Concat, which write where its result lies) have to stay where they are.
+  /// Whoever reads results of the kernel reads nothing beside them: results that are parts of a
+  /// larger tensor (the inputs of a Concat, which write where its result lies) have to stay where
+  /// they are.
   bool has_results_alone(size_t step) {
     const TapeKernel& writer = *kernel_at(step);
     const std::vector<KernelArgument>& arguments = arguments_of(writer.program);

@@ -6,9 +6,9 @@
 
 namespace kawara::driver {
 
-/// Bytes in files of a folder, found by a key. Several processes may use a folder at once: files appear
-/// whole or not at all, and one that is not what was asked for counts as missing. What is lost is made
-/// again, so nothing here fails.
+/// Bytes in files of a folder, found by a key. Several processes may use a folder at once: files
+/// appear whole or not at all, and one that is not what was asked for counts as missing. What is
+/// lost is made again, so nothing here fails.
 class CodeCache {
 public:
   static constexpr int64_t kUsualBytes = int64_t{256} << 20;
@@ -28,8 +28,8 @@ private:
   int64_t most_bytes_;
 };
 
-/// $XDG_CACHE_HOME/kawara/code, or the same below ~/.cache; empty when KAWARA_CACHE is `off` or there is no
-/// home. KAWARA_CACHE names another folder.
+/// $XDG_CACHE_HOME/kawara/code, or the same below ~/.cache; empty when KAWARA_CACHE is `off` or
+/// there is no home. KAWARA_CACHE names another folder.
 std::string usual_cache_folder();
 
 } // namespace kawara::driver

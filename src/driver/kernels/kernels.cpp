@@ -183,8 +183,8 @@ void Kernels::compile_all(std::vector<Job> jobs) {
 #endif
 }
 
-/// Gives the families of these texts their code. Where the program does not hold for all sizes, it may
-/// from the least one on that was met; families without code are refused for good.
+/// Gives the families of these texts their code. Where the program does not hold for all sizes, it
+/// may from the least one on that was met; families without code are refused for good.
 void Kernels::make_families(const std::set<std::string>& texts) {
   for (const bool is_last : {false, true}) {
     std::map<std::string, Job> jobs;

@@ -17,8 +17,8 @@
 
 namespace kawara::driver {
 
-/// Directives for a program of a model where somebody knows better ones than the default; null where not.
-/// Called from several threads at once.
+/// Directives for a program of a model where somebody knows better ones than the default; null
+/// where not. Called from several threads at once.
 using KnownSchedule = std::function<SourcePtr(const Request&)>;
 
 /// Told after each program: how many of those that must be compiled are done. Called from several
@@ -30,7 +30,8 @@ struct CodeOptions {
   program::Numerics numerics = program::Numerics::Rounding;
   /// Tile of convolutions that can have it (`Request::winograd`); the others are direct sums.
   int64_t winograd = 0;
-  /// Every artefact is checked on the way, so nothing comes from the cache; what checks say is kept (`Kernels::notes`).
+  /// Every artefact is checked on the way, so nothing comes from the cache; what checks say is kept
+  /// (`Kernels::notes`).
   bool verify = false;
 };
 
@@ -54,7 +55,8 @@ public:
   /// ones the order of the text, which is compiled sooner and is as fast.
   Parsed<SizedCode> compile(const std::string& text);
 
-  /// Compiles those that are not yet known, several at a time; what fails will fail again in `compile`.
+  /// Compiles those that are not yet known, several at a time; what fails will fail again in
+  /// `compile`.
   void prepare(const std::vector<std::string>& texts);
 
   /// What notes call the program with this text.
@@ -66,8 +68,8 @@ public:
   /// Families that have code.
   std::vector<TextFamily> families() const;
 
-  /// Code with memory of its own for what it prepares from these constants; steps with the same code
-  /// and the same constants share it.
+  /// Code with memory of its own for what it prepares from these constants; steps with the same
+  /// code and the same constants share it.
   std::shared_ptr<const run::Executable>
   with_constants(const std::shared_ptr<const run::Executable>& code,
                  const std::vector<const void*>& constants);
@@ -79,7 +81,8 @@ public:
   int64_t in_tiles() const {
     return in_tiles_;
   } ///< programs compiled in the tiles that were asked for
-  /// What checks said of the programs that were compiled: "conv_relu: kernel read back into sets: ...".
+  /// What checks said of the programs that were compiled: "conv_relu: kernel read back into sets:
+  /// ...".
   std::vector<std::string> notes() const;
   /// How often each program was asked for: in how many places of the model it runs.
   const std::map<std::string, int64_t>& uses() const { return uses_; }

@@ -14,8 +14,8 @@ namespace {
 /// Behind an integer that is written as a float.
 constexpr std::string_view kWhole = ".0";
 
-/// A text cut at its integers, also those with `.0` behind them, which begins the next piece. Digits in names and in
-/// other numbers stay in pieces.
+/// A text cut at its integers, also those with `.0` behind them, which begins the next piece.
+/// Digits in names and in other numbers stay in pieces.
 struct CutText {
   std::vector<std::string> pieces;
   std::vector<int64_t> numbers;

@@ -7,12 +7,13 @@
 
 namespace kawara::driver {
 
-/// Texts of programs that differ in sizes alone, and one text with a parameter that stands for all of them.
+/// Texts of programs that differ in sizes alone, and one text with a parameter that stands for all
+/// of them.
 ///
-/// Found by comparing: where two texts have different integers (`4`, `4.0`), each of these is `factor * size + offset`
-/// of one of them, the size. Whether a further text belongs to the family is answered by writing out the
-/// family's text for its size and comparing letter by letter, so that nothing depends on how the
-/// family was found.
+/// Found by comparing: where two texts have different integers (`4`, `4.0`), each of these is
+/// `factor * size + offset` of one of them, the size. Whether a further text belongs to the family
+/// is answered by writing out the family's text for its size and comparing letter by letter, so
+/// that nothing depends on how the family was found.
 class TextFamily {
 public:
   /// The family of two texts; nothing when they differ in more than integers, or not affinely.

@@ -229,7 +229,8 @@ private:
   }
   static constexpr size_t kShown = 4;
 
-  /// All that is open at once, and each way to say it. Which sizes a model takes only its nodes know: `?` stands for one.
+  /// All that is open at once, and each way to say it. Which sizes a model takes only its nodes
+  /// know: `?` stands for one.
   Diagnostic open_sizes(const std::vector<const Value*>& open) const {
     std::vector<std::string> lines, files;
     std::vector<const Value*> nameless;

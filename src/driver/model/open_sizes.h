@@ -14,9 +14,10 @@ struct InputSizes {
   std::map<std::string, graph::Shape> shapes; ///< of whole inputs: the way for sizes without a name
 };
 
-/// Shapes of the inputs that are not given, by name. A symbol has one size throughout: that of `sizes`, or what a shape or a given
-/// input has in its place. Refuses symbols that no input has or that are negative (K0569), shapes for what is no input (K0520), that do not fit the declaration, or
-/// that give a symbol a second size (K0571), and extents that nobody gives a size (K0570).
+/// Shapes of the inputs that are not given, by name. A symbol has one size throughout: that of
+/// `sizes`, or what a shape or a given input has in its place. Refuses symbols that no input has or
+/// that are negative (K0569), shapes for what is no input (K0520), that do not fit the declaration,
+/// or that give a symbol a second size (K0571), and extents that nobody gives a size (K0570).
 Result<std::map<std::string, graph::Shape>, Diagnostic>
 shapes_of_inputs(const graph::Graph&, const std::map<std::string, run::Datum>& given,
                  const InputSizes& sizes);

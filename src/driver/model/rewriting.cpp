@@ -13,7 +13,8 @@ namespace {
 
 /// Nodes from which the e-graph would cost more time than it is likely to save.
 constexpr size_t kMostNodes = 4'000;
-/// Nodes of the e-graph: a fraction of a second. No clock, so that the same graph comes out every time.
+/// Nodes of the e-graph: a fraction of a second. No clock, so that the same graph comes out every
+/// time.
 constexpr size_t kMostENodes = 10'000;
 /// Gains below this are guesses.
 constexpr double kLeastGain = 0.002;
@@ -100,7 +101,8 @@ graph::optimise::Optimised optimised_and_rewritten(graph::Graph graph, const tar
 void choose_image_order(graph::optimise::Optimised& made, const target::Cpu& cpu) {
   /// Convolutions that pay for transposing one image.
   constexpr int64_t kForTransposition = 4;
-  /// With shorter vectors pixels in lanes do as well: a register tile of them needs no filters beside each other.
+  /// With shorter vectors pixels in lanes do as well: a register tile of them needs no filters
+  /// beside each other.
   constexpr int64_t kWideVector = 64;
   if (cpu.vector_bytes < kWideVector)
     return;

@@ -220,7 +220,8 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, std::vector<Datum>& data) {
   return Done{};
 }
 
-/// Elements of a value that a step is about to write: its place in the plan's block, or memory of its own.
+/// Elements of a value that a step is about to write: its place in the plan's block, or memory of
+/// its own.
 Tensor Runner::memory_of(const Plan& plan, ValueId id) {
   const Info& info = plan.infos[id];
   const auto at = plan.places.find(id);

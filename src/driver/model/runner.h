@@ -7,8 +7,8 @@
 
 namespace kawara::driver {
 
-/// Runs one graph; the subgraphs of its nodes by runners of their own. Keeps its plans, by the shapes
-/// (and values) that they depend on.
+/// Runs one graph; the subgraphs of its nodes by runners of their own. Keeps its plans, by the
+/// shapes (and values) that they depend on.
 class Runner {
 public:
   Runner(const graph::Graph& graph, Kernels& kernels, const PlanOptions& options)
@@ -17,8 +17,8 @@ public:
   /// Results for the graph's inputs and captured values, in their order.
   Result<std::vector<Datum>, Diagnostic> run(std::vector<Datum> inputs,
                                              std::vector<Datum> captured);
-  /// The plans for these inputs, made without code where no values must be known for them; otherwise the
-  /// inputs are run. All of them are among `plans` then.
+  /// The plans for these inputs, made without code where no values must be known for them;
+  /// otherwise the inputs are run. All of them are among `plans` then.
   Result<Done, Diagnostic> plan(const std::vector<Datum>& inputs, bool in_place = true);
   /// What the last `plan` made, in the order in which it would run; valid until the next call.
   std::vector<const Plan*> planned() const;

@@ -23,7 +23,8 @@ Shape shape_of_gather(const Node& node, const Shape& data, const Shape& indices)
   return shape;
 }
 
-/// Type and shape of the only result of a run-time function; nothing where they are not that simple.
+/// Type and shape of the only result of a run-time function; nothing where they are not that
+/// simple.
 std::optional<Info> result_of_call(const Node& node, const std::vector<Info>& infos) {
   static constexpr std::array<std::string_view, 13> kLikeFirst = {
       "Acos", "Acosh",    "Asin",    "Asinh",           "Atan",     "Atanh", "Cosh", "Sinh",

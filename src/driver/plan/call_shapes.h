@@ -4,8 +4,9 @@
 
 namespace kawara::driver {
 
-/// What is known of all values after the call that a plan ends with, where the types and shapes of its
-/// results follow from those of its operands. Nothing where they depend on elements, or the plan ends otherwise.
+/// What is known of all values after the call that a plan ends with, where the types and shapes of
+/// its results follow from those of its operands. Nothing where they depend on elements, or the
+/// plan ends otherwise.
 std::optional<std::vector<Info>> infos_after_call(const graph::Graph&, const Plan&);
 
 } // namespace kawara::driver

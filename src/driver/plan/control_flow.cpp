@@ -70,7 +70,8 @@ Tensor scalar_tensor(graph::DataType type, int64_t value) {
   return tensor;
 }
 
-/// What an iteration leaves for every position of a stacked output; an empty list has the declared shape.
+/// What an iteration leaves for every position of a stacked output; an empty list has the declared
+/// shape.
 Results collected(const Node& node, const GraphPtr& body, size_t first,
                   const std::vector<std::vector<Tensor>>& lists, const std::vector<int64_t>& axes,
                   std::vector<Datum> results) {

@@ -29,7 +29,8 @@ std::string type_text(graph::DataType type, const Shape& shape) {
   return std::string(graph::name_of(type)) + graph::text_of(shape);
 }
 
-/// Interprets a program that takes longer to compile than to interpret; false when it is none, or stops.
+/// Interprets a program that takes longer to compile than to interpret; false when it is none, or
+/// stops.
 bool interpret_small(const std::string& text, const std::vector<Tensor>& operands,
                      std::vector<Tensor>& results) {
   constexpr int64_t kMostElements = 20'000;
@@ -129,7 +130,8 @@ private:
       return id == graph::kAbsent || static_cast<bool>(info(id).constant);
     });
   }
-  /// Run-time functions know what to do with sequences and with what an empty optional holds; programs do not.
+  /// Run-time functions know what to do with sequences and with what an empty optional holds;
+  /// programs do not.
   bool has_more_than_tensors(const Node& node) {
     return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
       return id != graph::kAbsent && (info(id).is_sequence || info(id).is_nothing);
@@ -259,7 +261,8 @@ private:
       step.results.push_back(k < node.outputs.size() ? node.outputs[k] : graph::kAbsent);
     if (all_constant && is_constant(node))
       return fold(node, definition, step);
-    // No operand is made inside a result of the graph: that takes a program, which may make some of them on the way.
+    // No operand is made inside a result of the graph: that takes a program, which may make some of
+    // them on the way.
     const bool is_result =
         std::count(graph_.outputs.begin(), graph_.outputs.end(), node.outputs[0]) > 0;
     const bool is_join = node.op == "Concat" && !is_result && is_contiguous_join(node);

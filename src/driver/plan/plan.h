@@ -36,14 +36,16 @@ struct KernelStep {
   std::vector<int64_t> params;            ///< of the code: a size, or none
   std::vector<ValueId> operands, results; ///< in the order of the code's signature
   size_t group = 0;                       ///< in `Plan::groups`
-  /// The value whose memory the first result takes over, none of the operands: the code reads and writes it.
+  /// The value whose memory the first result takes over, none of the operands: the code reads and
+  /// writes it.
   ValueId replaced = graph::kAbsent;
 };
 /// `result` is the elements of `operand` under another shape and type.
 struct ViewStep {
   ValueId operand, result;
 };
-/// `result` is the operands one after the other. Those that were made in their place already are not copied.
+/// `result` is the operands one after the other. Those that were made in their place already are
+/// not copied.
 struct JoinStep {
   std::vector<ValueId> operands;
   ValueId result;
@@ -92,8 +94,8 @@ struct Place {
 };
 
 /// A stretch of nodes that can be laid out before any of it runs: all shapes, and all values that
-/// shapes depend on, are known. Where that ends (at a node whose result's shape depends on values), the
-/// plan is continued when they are known; `next` keeps a plan for each case that was met.
+/// shapes depend on, are known. Where that ends (at a node whose result's shape depends on values),
+/// the plan is continued when they are known; `next` keeps a plan for each case that was met.
 struct Plan {
   size_t begin = 0, end = 0; ///< nodes of the graph
   std::vector<Step> steps;
@@ -112,9 +114,9 @@ struct Plan {
   std::map<std::string, std::unique_ptr<Plan>> next; ///< by what was asked
 };
 
-/// Plans the graph from node `begin` on. Groups that have other sizes in `siblings`, plans of the same
-/// nodes, get code for a range of sizes where that is possible. Refuses an unknown operator (K0510) and
-/// operands that an operator does not take (K0511).
+/// Plans the graph from node `begin` on. Groups that have other sizes in `siblings`, plans of the
+/// same nodes, get code for a range of sizes where that is possible. Refuses an unknown operator
+/// (K0510) and operands that an operator does not take (K0511).
 Result<std::unique_ptr<Plan>, Diagnostic> make_plan(const graph::Graph&, size_t begin,
                                                     std::vector<Info> infos, Kernels&,
                                                     const PlanOptions&,

@@ -21,7 +21,8 @@ struct Drafts {
   std::optional<CallStep> call;
 };
 
-/// Brings the drafts together in groups and makes the plan's steps of them, kernels still without code.
+/// Brings the drafts together in groups and makes the plan's steps of them, kernels still without
+/// code.
 void group_steps(const graph::Graph&, Plan&, const Drafts&, const PlanOptions&);
 
 } // namespace kawara::driver

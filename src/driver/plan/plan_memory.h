@@ -4,13 +4,14 @@
 
 namespace kawara::driver {
 
-/// Gives every result of the plan's kernels a place in one block, such that values that exist at the same
-/// time do not overlap. Results of the graph, and what later plans read, keep memory of their own. A result lies where the value
-/// that its step replaces lay.
+/// Gives every result of the plan's kernels a place in one block, such that values that exist at
+/// the same time do not overlap. Results of the graph, and what later plans read, keep memory of
+/// their own. A result lies where the value that its step replaces lay.
 void place_values(const graph::Graph&, Plan&);
 
-/// An operand of a step that nobody reads after it, of as many bytes as the step's only result, both in the plan's block.
-/// Nobody else has a part in its memory: no view of it is read again, no join has it within its result.
+/// An operand of a step that nobody reads after it, of as many bytes as the step's only result,
+/// both in the plan's block. Nobody else has a part in its memory: no view of it is read again, no
+/// join has it within its result.
 struct LastUse {
   size_t step, operand; ///< operand: which of the step
   int64_t bytes;

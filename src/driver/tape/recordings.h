@@ -9,14 +9,14 @@
 
 namespace kawara::driver {
 
-/// Runs of a model that were seen to come again, as tapes: playing one looks at no graph, no shape and
-/// no plan. Kept by the types and shapes of the inputs.
+/// Runs of a model that were seen to come again, as tapes: playing one looks at no graph, no shape
+/// and no plan. Kept by the types and shapes of the inputs.
 class Recordings {
 public:
   /// The tape for these inputs; null when there is none (yet).
   Player* find(const std::vector<Datum>& inputs);
-  /// Says that a run with these inputs went through these plans. The second time it is recorded, unless no
-  /// tape can hold it. True when that happened.
+  /// Says that a run with these inputs went through these plans. The second time it is recorded,
+  /// unless no tape can hold it. True when that happened.
   bool add(const std::vector<Datum>& inputs, const graph::Graph&, const std::vector<const Plan*>&);
   /// Forgets the tape for these inputs for good.
   void drop(const std::vector<Datum>& inputs);

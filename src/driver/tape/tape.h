@@ -7,8 +7,8 @@
 
 namespace kawara::driver {
 
-/// Where a tape finds elements: the caller's inputs and outputs and the tape's constants by number, its
-/// block by byte offset.
+/// Where a tape finds elements: the caller's inputs and outputs and the tape's constants by number,
+/// its block by byte offset.
 struct Slot {
   enum class Where : uint8_t { Input, Output, Constant, Block };
   Where where = Where::Block;
@@ -53,8 +53,8 @@ struct Port {
   int64_t bytes() const;
 };
 
-/// One run of a model for inputs of fixed shapes, laid out flat: no graph, no shapes to find out, nothing
-/// to allocate. What a `.kwx` file holds.
+/// One run of a model for inputs of fixed shapes, laid out flat: no graph, no shapes to find out,
+/// nothing to allocate. What a `.kwx` file holds.
 struct Tape {
   std::string name;
   std::vector<Port> inputs, outputs;
@@ -63,12 +63,12 @@ struct Tape {
   int64_t block_bytes = 0;
 };
 
-/// The tape of a run that went through these plans, one after the other; of plans without code, one that
-/// `Player` cannot play. Refuses graphs with subgraphs or sequences (K0563).
+/// The tape of a run that went through these plans, one after the other; of plans without code, one
+/// that `Player` cannot play. Refuses graphs with subgraphs or sequences (K0563).
 Result<Tape, Diagnostic> tape_from_plans(const graph::Graph&, const std::vector<const Plan*>&);
 
-/// Results of a call, of the types and shapes that the tape has for them; those that it does not want are
-/// empty. Refuses what the function refuses and results of other types or shapes (K0511).
+/// Results of a call, of the types and shapes that the tape has for them; those that it does not
+/// want are empty. Refuses what the function refuses and results of other types or shapes (K0511).
 Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall&, std::vector<Datum> inputs,
                                                    std::vector<run::Place> places = {});
 /// Refuses elements that are not the guard's (K0568).
@@ -81,9 +81,10 @@ public:
   explicit Player(Tape tape);
 
   const Tape& tape() const { return tape_; }
-  /// Inputs are read, outputs written; each must have the bytes of its port. Calls after the first allocate
-  /// nothing, unless the model has run-time functions. Refuses what functions refuse (K0511) and elements
-  /// that shapes depend on when they are others than those that the tape was made for (K0568).
+  /// Inputs are read, outputs written; each must have the bytes of its port. Calls after the first
+  /// allocate nothing, unless the model has run-time functions. Refuses what functions refuse
+  /// (K0511) and elements that shapes depend on when they are others than those that the tape was
+  /// made for (K0568).
   Result<Done, Diagnostic> play(std::span<void* const> inputs, std::span<void* const> outputs);
 
 private:

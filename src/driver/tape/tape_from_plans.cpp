@@ -194,7 +194,8 @@ private:
     return Done{};
   }
 
-  /// The results of the call that the plan before ended with: this plan knows their types and shapes.
+  /// The results of the call that the plan before ended with: this plan knows their types and
+  /// shapes.
   void settle_call(const Plan& plan) {
     if (pending_) {
       auto& call = std::get<TapeCall>(tape_.steps[call_]);

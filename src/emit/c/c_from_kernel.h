@@ -25,9 +25,9 @@ struct CUnit {
 ///   void gemm(int64_t M, int64_t N, int64_t K, const float *restrict A, ..., float *restrict C)
 ///
 /// Parameters first, then the arguments in buffer order, row-major. Parallel and vector loops carry
-/// OpenMP pragmas that compilers without OpenMP never see. Workspaces are local: arrays when small and of
-/// constant size, else allocated (abort when there is no memory). Compiles without warnings under
-/// -std=c11 -Wall -Wextra; link with -lm.
+/// OpenMP pragmas that compilers without OpenMP never see. Workspaces are local: arrays when small
+/// and of constant size, else allocated (abort when there is no memory). Compiles without warnings
+/// under -std=c11 -Wall -Wextra; link with -lm.
 CUnit c_from_kernel(const kernel::Kernel&, const COptions& = {});
 
 } // namespace kawara::emit

@@ -212,7 +212,8 @@ std::string CExpr::plain_helper(const std::string& name, const std::string& argu
   return "kw_" + name + "(" + arguments + ")";
 }
 
-/// Operators on bits, in parentheses of their own; empty for others. Counts of shifts count modulo the number of bits.
+/// Operators on bits, in parentheses of their own; empty for others. Counts of shifts count modulo
+/// the number of bits.
 std::string CExpr::on_bits(const scalar::Binary& n, Elem elem) {
   const std::string count =
       "(" + atom(n.rhs) + " & " + std::to_string(scalar::bytes_of(elem) * 8 - 1) + ")";

@@ -14,7 +14,8 @@ using scalar::Expr;
 using Lines = std::vector<std::string>;
 
 constexpr int64_t kBytesOfBarrier = 8;
-/// Descriptors count in pieces of 16 bytes. A step along the reduction is 32 bytes of a row, or 16 rows of 128.
+/// Descriptors count in pieces of 16 bytes. A step along the reduction is 32 bytes of a row, or 16
+/// rows of 128.
 constexpr int64_t kStepInRow = 2, kStepOverRows = 128;
 
 std::string wgmma_name(const std::string& instruction) {

@@ -15,7 +15,8 @@ public:
 
   /// Lines that carry out one order.
   std::vector<std::string> lines(const kernel::AsyncOp&);
-  /// Lines at the start of the function: barriers in shared memory from `offset` on, all in phase 0.
+  /// Lines at the start of the function: barriers in shared memory from `offset` on, all in phase
+  /// 0.
   std::vector<std::string> barriers(int64_t offset);
   int64_t bytes_of_barriers() const;
   /// What the function's declaration says of its cluster; empty where it has none.

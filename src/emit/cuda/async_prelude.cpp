@@ -98,8 +98,8 @@ std::string multicast_load(int rank) {
          join(values, ", ") + " : \"memory\");\n}\n";
 }
 
-/// An arrival announces that reads have ended. A release at the scope of the cluster would wait for all writes as well, and takes half of
-/// a product's time (H200, 18 November 2026).
+/// An arrival announces that reads have ended. A release at the scope of the cluster would wait for
+/// all writes as well, and takes half of a product's time (H200, 18 November 2026).
 constexpr const char* kClusters =
     R"(// The barrier at the same place in another block of the cluster.
 static __device__ inline void kw_arrive_at(unsigned barrier, int block) {

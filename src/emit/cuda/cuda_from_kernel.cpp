@@ -16,8 +16,8 @@ using kernel::Buffer;
 using kernel::Kernel;
 using scalar::Expr;
 
-/// A tracker of intervals, by the first values of variables that are assigned: these count steps and
-/// slots, which are no more than positions.
+/// A tracker of intervals, by the first values of variables that are assigned: these count steps
+/// and slots, which are no more than positions.
 struct FirstValues {
   kernel::Intervals intervals;
 
@@ -60,8 +60,8 @@ private:
     return bounds.low && bounds.high && *bounds.low >= Int::min() && *bounds.high <= Int::max();
   }
 
-  /// A number that is made a wide integer, a position that is compared or made another number and may be more than an int, or a constant
-  /// that is.
+  /// A number that is made a wide integer, a position that is compared or made another number and
+  /// may be more than an int, or a constant that is.
   bool is_wide(const Expr& e) const {
     constexpr auto kIndex = scalar::Elem::I64;
     if (const auto* n = scalar::as<scalar::Binary>(e);

@@ -16,8 +16,8 @@ struct CudaMap {
   friend bool operator==(const CudaMap&, const CudaMap&) = default;
 };
 
-/// What one launch passes to its function on the device, in this order: parameters, variables of loops of
-/// the host, buffers, then maps. Numbers are those of the Kernel.
+/// What one launch passes to its function on the device, in this order: parameters, variables of
+/// loops of the host, buffers, then maps. Numbers are those of the Kernel.
 struct CudaLaunch {
   std::string name;
   std::vector<uint32_t> params, variables, buffers;
@@ -30,8 +30,8 @@ struct CudaLaunch {
 /// CUDA C++ text of a kernel that holds launches.
 struct CudaUnit {
   std::string function; ///< name of the host's function
-  /// The whole file: functions for the device, which need no header, and one for the host, which compilers
-  /// for the device alone (NVRTC) do not see.
+  /// The whole file: functions for the device, which need no header, and one for the host, which
+  /// compilers for the device alone (NVRTC) do not see.
   std::string text;
   std::string prototype;            ///< of the host's function
   std::vector<CudaLaunch> launches; ///< in the order of the text
@@ -44,14 +44,14 @@ struct CudaUnit {
 ///   __global__ void gemm_0(const float* A, const float* B, float* C)   one per launch
 ///   cudaError_t gemm(const float* A, ..., cudaStream_t stream)         launches them in order
 ///
-/// A kernel with temps has two functions more: `gemm_workspace` says how many bytes they take, `gemm_in` is given
-/// that memory, so that nothing is allocated; `gemm` asks the stream for it. Every launch but those that copy ahead of their
-/// computation allows the next to place its blocks early; blocks wait, before they touch memory, until the launch before is done
-/// (kw_begin).
+/// A kernel with temps has two functions more: `gemm_workspace` says how many bytes they take,
+/// `gemm_in` is given that memory, so that nothing is allocated; `gemm` asks the stream for it.
+/// Every launch but those that copy ahead of their computation allows the next to place its blocks
+/// early; blocks wait, before they touch memory, until the launch before is done (kw_begin).
 ///
-/// Pointers are to device memory, aligned to 16 bytes. Vectors are loaded and stored whole where their
-/// position is provably a multiple of their size, else lane by lane. Indices are 32 bits wide when all
-/// buffers are known to be small enough.
+/// Pointers are to device memory, aligned to 16 bytes. Vectors are loaded and stored whole where
+/// their position is provably a multiple of their size, else lane by lane. Indices are 32 bits wide
+/// when all buffers are known to be small enough.
 CudaUnit cuda_from_kernel(const kernel::Kernel&);
 
 /// Shared memory that a function can have without asking at the launch.

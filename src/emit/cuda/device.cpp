@@ -51,7 +51,8 @@ public:
     const bool has_tails = offsets_.empty() && !has_async_ && computes_many_tails(launch_.body);
     expr_.set_tails(has_tails);
     const size_t beginning = text_.size();
-    // Blocks that compute for long would find places taken unevenly by those of the kernel before or after.
+    // Blocks that compute for long would find places taken unevenly by those of the kernel before
+    // or after.
     out_.is_alone = copies_ahead(launch_.body);
     if (!out_.is_alone) {
       expr_.need("begin");
@@ -186,7 +187,8 @@ private:
     }
   }
 
-  /// Everything that stores in a row read is under way before the thread waits for the table and computes. Returns where they end.
+  /// Everything that stores in a row read is under way before the thread waits for the table and
+  /// computes. Returns where they end.
   size_t stores_of_map(const Block& statements, size_t first) {
     size_t end = first;
     for (; end < statements.size(); ++end) {

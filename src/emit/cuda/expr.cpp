@@ -236,7 +236,8 @@ bool CudaExpr::is_nonnegative(const Expr& index) const {
          });
 }
 
-/// Shifts and masks round towards minus infinity as they should; other divisions go through a function.
+/// Shifts and masks round towards minus infinity as they should; other divisions go through a
+/// function.
 std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
   const bool is_quotient = n.op == BinaryOp::FloorDiv;
   const int64_t by = scalar::constant_of(n.rhs).value_or(0);
@@ -257,7 +258,8 @@ std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
          atom(n.rhs) + ")";
 }
 
-/// Operators on bits, in parentheses of their own; empty for others. Counts of shifts count modulo the number of bits.
+/// Operators on bits, in parentheses of their own; empty for others. Counts of shifts count modulo
+/// the number of bits.
 std::string CudaExpr::on_bits(const scalar::Binary& n, Elem elem) {
   const bool is_wide = scalar::bytes_of(elem) == 8;
   const std::string count = "(int)(" + atom(n.rhs) + " & " + (is_wide ? "63)" : "31)");
@@ -324,9 +326,9 @@ std::string CudaExpr::binary(const scalar::Binary& n) {
   return name + "((" + type + ")" + atom(n.lhs) + ", (" + type + ")" + atom(n.rhs) + ")";
 }
 
-/// e to the power of `arg` as a power of 2. Of the exponent c * (a - b), each side is scaled by itself: one
-/// multiply-add for a, and what b needs is the same for all elements that share it. The scaled b stays finite, so that
-/// an a of minus infinity gives 0.
+/// e to the power of `arg` as a power of 2. Of the exponent c * (a - b), each side is scaled by
+/// itself: one multiply-add for a, and what b needs is the same for all elements that share it. The
+/// scaled b stays finite, so that an a of minus infinity gives 0.
 std::string CudaExpr::fast_exp(const Expr& arg) {
   constexpr double kLog2OfE = 1.4426950408889634;
   need("approximate");

@@ -23,7 +23,8 @@ public:
   std::string plain_element(uint32_t buffer,
                             const std::vector<scalar::Expr>& index); ///< not swizzled
   std::string converted(const scalar::Expr& value, scalar::Elem to);
-  /// The value in f32, which is then rounded to a type of 16 bits: functions need no more digits than that.
+  /// The value in f32, which is then rounded to a type of 16 bits: functions need no more digits
+  /// than that.
   std::string before_rounding(const scalar::Expr& value);
   /// The variable never has a value below 0.
   void set_nonnegative(uint32_t var) { nonnegative_.insert(var); }
@@ -32,7 +33,8 @@ public:
   bool is_packed(uint32_t buffer) const { return packed_.contains(buffer); }
   /// The register, and which half of it.
   std::string packed_register(uint32_t buffer, const scalar::Expr& index) const;
-  /// Whether gelu of f32 may look into shared memory (gelu_table.h), from now on; and whether it has since.
+  /// Whether gelu of f32 may look into shared memory (gelu_table.h), from now on; and whether it
+  /// has since.
   void set_tails(bool has_tails) {
     has_tails_ = has_tails;
     uses_tails_ = false;

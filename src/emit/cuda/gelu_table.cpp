@@ -58,7 +58,8 @@ std::vector<double> through(const std::vector<double>& x, std::vector<double> y)
   return sum;
 }
 
-/// Of the tail around a centre all coefficients but the first, through Chebyshev's points of the interval.
+/// Of the tail around a centre all coefficients but the first, through Chebyshev's points of the
+/// interval.
 std::vector<double> other_factors(double low, double high, double centre) {
   constexpr size_t kCount = GeluTable::kDegree;
   std::vector<double> points, slopes;

@@ -8,13 +8,15 @@
 
 namespace kawara::emit {
 
-/// What gelu of an f32 looks up: Phi(-z), the normal distribution's tail for z = |x|, as polynomials of z - centre, one for
-/// each of many short intervals. Chosen so that gelu(x) = max(x, 0) - z * Phi(-z) is within 2 units in the last place
-/// everywhere, with about half the instructions of a formula for all of them.
+/// What gelu of an f32 looks up: Phi(-z), the normal distribution's tail for z = |x|, as
+/// polynomials of z - centre, one for each of many short intervals. Chosen so that gelu(x) = max(x,
+/// 0) - z * Phi(-z) is within 2 units in the last place everywhere, with about half the
+/// instructions of a formula for all of them.
 ///
-/// Interval i has the z with floor(kScale * z * (z + kBend)) = i: they are short where the tail falls fast. The index is
-/// rounded to quarters before, so polynomials reach a little further. Centres are such that the value there is nearly
-/// an f32. All but centres are scaled by 2^64: no tail is lost.
+/// Interval i has the z with floor(kScale * z * (z + kBend)) = i: they are short where the tail
+/// falls fast. The index is rounded to quarters before, so polynomials reach a little further.
+/// Centres are such that the value there is nearly an f32. All but centres are scaled by 2^64: no
+/// tail is lost.
 struct GeluTable {
   static constexpr size_t kIntervals = 256, kDegree = 5;
   static constexpr float kMost = 14.5F, kBend = 2.5F; ///< gelu(-kMost) rounds to zero
@@ -28,8 +30,8 @@ GeluTable gelu_table();
 
 /// The table and kw_gelu of f32, as text of CUDA C++.
 std::string gelu_text();
-/// After it: kw_gelu_by_tails looks into shared memory, where kw_bring_tails puts the table. All threads of a block call that together,
-/// and each kw_await_tails before its first look.
+/// After it: kw_gelu_by_tails looks into shared memory, where kw_bring_tails puts the table. All
+/// threads of a block call that together, and each kw_await_tails before its first look.
 std::string gelu_by_tails_text();
 
 /// Whether a thread that runs this has so many elements of gelu that bringing the table pays.

@@ -233,8 +233,8 @@ std::vector<std::string> host_parameters(const Kernel& kernel, const CNames& nam
   return parts;
 }
 
-/// Functions for kernels with temps: one that says how much room they need, one that is given it, and the one
-/// without, which asks for it in the stream.
+/// Functions for kernels with temps: one that says how much room they need, one that is given it,
+/// and the one without, which asks for it in the stream.
 std::string with_workspace(const Kernel& kernel, const CNames& names, HostWriter& writer) {
   const std::string name = names.function;
   std::vector<std::string> given = host_parameters(kernel, names, true);

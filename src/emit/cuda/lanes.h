@@ -6,7 +6,8 @@
 
 namespace kawara::emit {
 
-/// One lane of a vector expression as a scalar one. Vector variables and vectors that were loaded before
+/// One lane of a vector expression as a scalar one. Vector variables and vectors that were loaded
+/// before
 /// (`loaded`) are read at that lane.
 class Lanes {
 public:
@@ -40,12 +41,14 @@ private:
 using Definitions = std::map<uint32_t, scalar::Expr>;
 Definitions definitions_in(const kernel::Block&);
 
-/// Is the vector's first element provably at a multiple of its number of lanes, from an aligned start?
+/// Is the vector's first element provably at a multiple of its number of lanes, from an aligned
+/// start?
 bool is_aligned(const kernel::Kernel&, uint32_t buffer, const std::vector<scalar::Expr>& index,
                 const Definitions&);
 /// Consecutive elements: a ramp of stride 1 as the last index, the others scalar.
 bool is_run(const std::vector<scalar::Expr>& index);
-/// The load of an asynchronous store that the hardware can do: 4, 8 or 16 aligned bytes of one type. Null for others.
+/// The load of an asynchronous store that the hardware can do: 4, 8 or 16 aligned bytes of one
+/// type. Null for others.
 const scalar::Load* copied_by_hardware(const kernel::Kernel&, const kernel::Store&,
                                        const Definitions&);
 /// The same index at the first element.

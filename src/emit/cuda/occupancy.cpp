@@ -13,13 +13,16 @@ namespace {
 constexpr double kRegisters = 65536; ///< of a multiprocessor
 /// Of a thread, at least, and for each element that it keeps over a loop.
 constexpr double kRegistersOfThread = 128, kRegistersOfElement = 1.6, kMostRegisters = 255;
-/// Of a thread that loads these bytes at most, computes and stores: elements of 16 bits, and others.
+/// Of a thread that loads these bytes at most, computes and stores: elements of 16 bits, and
+/// others.
 constexpr double kRegistersOfShortMap = 40, kRegistersOfMap = 64;
 constexpr int64_t kBytesOfMap = 128;
-/// Of a thread that looks gelu up for what is half of that: while some look, all others have their loads under way.
+/// Of a thread that looks gelu up for what is half of that: while some look, all others have their
+/// loads under way.
 constexpr double kRegistersOfLooks = 32;
 constexpr int64_t kMostBlocks = 16;
-/// Elements that a thread keeps beside which other registers count little, and those other registers.
+/// Elements that a thread keeps beside which other registers count little, and those other
+/// registers.
 constexpr int64_t kManyHeld = 40, kRegistersBesides = 24;
 
 /// Elements that variables hold from one iteration of a loop to the next.
@@ -58,7 +61,8 @@ int64_t held_elements(const kernel::Kernel& kernel, const kernel::Block& body) {
   return elements;
 }
 
-/// What the expressions of a body load, each as often as it is written; of two branches the one that loads more.
+/// What the expressions of a body load, each as often as it is written; of two branches the one
+/// that loads more.
 int64_t bytes_loaded(const kernel::Kernel& kernel, const kernel::Block& body) {
   int64_t bytes = 0;
   for (const kernel::Stmt& stmt : body) {
@@ -103,8 +107,9 @@ int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body
   const bool is_short = std::all_of(buffers.begin(), buffers.end(), [&](uint32_t b) {
     return scalar::bytes_of(kernel.buffers[b].elem) <= 2;
   });
-  // Two blocks of 256 threads: while one waits, the other computes. Threads that only pass elements of 16 bits on have half
-  // as many bytes under way as others: twice as many of them. Threads of maps load once and end: more still.
+  // Two blocks of 256 threads: while one waits, the other computes. Threads that only pass elements
+  // of 16 bits on have half as many bytes under way as others: twice as many of them. Threads of
+  // maps load once and end: more still.
   const bool only_looks = has_tails && bytes_loaded(kernel, body) <= kBytesOfMap / 2;
   const double of_map = is_short     ? kRegistersOfShortMap
                         : only_looks ? kRegistersOfLooks

@@ -6,8 +6,8 @@
 
 namespace kawara::emit {
 
-/// Where the shared buffers of a launch lie. Each has a place of its own: nothing waits between the last use of one and the
-/// first of another.
+/// Where the shared buffers of a launch lie. Each has a place of its own: nothing waits between the
+/// last use of one and the first of another.
 struct SharedLayout {
   std::map<uint32_t, int64_t> offsets; ///< in bytes, by buffer
   int64_t bytes = 0;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kLeastUpdates = 4;
 
-/// The vector that an update multiplies with, null when there is none or several: in c + a * b with `a` the same for all
-/// lanes, b.
+/// The vector that an update multiplies with, null when there is none or several: in c + a * b with
+/// `a` the same for all lanes, b.
 scalar::Expr factor_of(const kernel::Assign& update) {
   scalar::Expr factor;
   size_t found = 0;

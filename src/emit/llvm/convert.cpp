@@ -85,8 +85,8 @@ llvm::Value* FunctionEmitter::bf16_from_f32(Value* v) {
   return b_.CreateTrunc(result, i16);
 }
 
-/// The code's exponent and fraction in their places in an f32 are a value 2^(bias - 127) times too small,
-/// also where the code is subnormal.
+/// The code's exponent and fraction in their places in an f32 are a value 2^(bias - 127) times too
+/// small, also where the code is subnormal.
 llvm::Value* FunctionEmitter::f32_from_float8(Value* v, Elem elem) {
   const scalar::Float8Format& format = scalar::float8_format(elem);
   llvm::Type* i32 = with_element(v->getType(), b_.getInt32Ty());
@@ -110,8 +110,8 @@ llvm::Value* FunctionEmitter::f32_from_float8(Value* v, Elem elem) {
   return b_.CreateBitCast(b_.CreateOr(b_.CreateSelect(is_finite, bits, special), sign), f32);
 }
 
-/// Nearest even. From the least normal number on as for bf16; below it, adding a number whose last bit is worth the
-/// format's last bit does the rounding.
+/// Nearest even. From the least normal number on as for bf16; below it, adding a number whose last
+/// bit is worth the format's last bit does the rounding.
 llvm::Value* FunctionEmitter::float8_from_f32(Value* v, Elem elem) {
   const scalar::Float8Format& format = scalar::float8_format(elem);
   llvm::Type* i32 = with_element(v->getType(), b_.getInt32Ty());
@@ -156,7 +156,8 @@ llvm::Value* FunctionEmitter::f32_rounded_to_odd(Value* v) {
   return b_.CreateBitCast(odd, f32);
 }
 
-/// Floats as the nearest integers of a type, without their fractions; 0 for NaN. For vectors of x86, LLVM would convert lane by lane.
+/// Floats as the nearest integers of a type, without their fractions; 0 for NaN. For vectors of
+/// x86, LLVM would convert lane by lane.
 llvm::Value* FunctionEmitter::saturated(Value* v, llvm::Type* to, bool is_unsigned) {
   const bool is_lane_by_lane =
       v->getType()->isVectorTy() && llvm::Triple(parts_.module.getTargetTriple()).isX86();

@@ -40,7 +40,8 @@ int64_t FunctionEmitter::number_of_check(const scalar::Within& n, const scalar::
   return number;
 }
 
-/// Tells the caller what is outside, and returns: neither this thread nor one that waits for it goes on with an element that is not there.
+/// Tells the caller what is outside, and returns: neither this thread nor one that waits for it
+/// goes on with an element that is not there.
 void FunctionEmitter::report_outside(const scalar::Within& n, Value* index, Value* extent,
                                      Value* is_outside) {
   const unsigned lanes = n.index.type().lanes;
@@ -84,7 +85,8 @@ void FunctionEmitter::report_outside(const scalar::Within& n, Value* index, Valu
   finish();
 }
 
-/// The index, after code that leaves the function where it is outside. Indices of 32 bits are compared as such: twice as many at once.
+/// The index, after code that leaves the function where it is outside. Indices of 32 bits are
+/// compared as such: twice as many at once.
 llvm::Value* FunctionEmitter::emit_within(const Expr& e, const scalar::Within& n) {
   Value* index = emit(n.index);
   Value* extent = emit(n.extent);
@@ -112,8 +114,8 @@ llvm::Value* FunctionEmitter::emit_within(const Expr& e, const scalar::Within& n
   return index;
 }
 
-/// A lane of an index that is read: of neighbouring elements the one that is wanted, which is loaded sooner than it is taken out of a vector. Null for other
-/// expressions.
+/// A lane of an index that is read: of neighbouring elements the one that is wanted, which is
+/// loaded sooner than it is taken out of a vector. Null for other expressions.
 llvm::Value* FunctionEmitter::emit_read_lane(const Expr& e, unsigned lane) {
   if (const auto* within = scalar::as<scalar::Within>(e)) {
     emit(e); // all lanes are looked at once

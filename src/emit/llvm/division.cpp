@@ -40,8 +40,8 @@ void FunctionEmitter::report_zero(Value* divisor) {
   b_.SetInsertPoint(rest);
 }
 
-/// Rounds towards minus infinity. Divisors of -1 and 0 are kept away from the division instruction: it has no answer for the lowest
-/// integer by -1, and x86's none by 0.
+/// Rounds towards minus infinity. Divisors of -1 and 0 are kept away from the division instruction:
+/// it has no answer for the lowest integer by -1, and x86's none by 0.
 llvm::Value* FunctionEmitter::floor_divide(Value* a, Value* b, bool wants_remainder) {
   llvm::Type* type = a->getType();
   const auto number = [&](int64_t n) { return llvm::ConstantInt::getSigned(type, n); };

@@ -30,8 +30,9 @@ struct ModuleParts {
   const kernel::Kernel& kernel;
   const Signature& signature;
   std::unordered_set<uint32_t> assigned; ///< variables that an Assign names
-  /// Vectors of floats that start as a number and become only the greater, or only the smaller, of themselves and
-  /// something else, on processors that take several instructions for NaN in that (extreme.cpp).
+  /// Vectors of floats that start as a number and become only the greater, or only the smaller, of
+  /// themselves and something else, on processors that take several instructions for NaN in that
+  /// (extreme.cpp).
   std::unordered_set<uint32_t> extremes;
   uint32_t bodies = 0;         ///< parallel bodies so far; numbers their names
   bool streams = false;        ///< streamed buffers begin with a cache line
@@ -40,8 +41,8 @@ struct ModuleParts {
   std::vector<IndexCheck> checks = {}; ///< of the code so far
 };
 
-/// Vectors that start as a number and become only the greater, or only the smaller, of themselves and something else; none where
-/// they are too many for the registers of x86.
+/// Vectors that start as a number and become only the greater, or only the smaller, of themselves
+/// and something else; none where they are too many for the registers of x86.
 std::unordered_set<uint32_t> extreme_variables(const kernel::Kernel&, bool has_masks);
 
 /// Writes the statements of a kernel into one LLVM function.
@@ -97,8 +98,8 @@ private:
   };
 
   // neighbours.cpp
-  /// An element in all lanes, taken out of a vector of its neighbours; null where a plain load does as well or
-  /// the neighbours may not be loaded.
+  /// An element in all lanes, taken out of a vector of its neighbours; null where a plain load does
+  /// as well or the neighbours may not be loaded.
   Value* splat_of_neighbour(const Expr& element, unsigned lanes);
   bool may_load_neighbours(uint32_t buffer, const Expr& first) const;
   bool goes_along_steps(const scalar::AffineSum& index) const;
@@ -121,21 +122,23 @@ private:
   std::vector<Square> squares_of(const kernel::Block&) const;
   void load_square(Square&);
   std::vector<Value*> load_columns(const Square&, unsigned begin);
-  /// Stores from there on whose lanes take turns in one run, as that run; how many statements these are, 0 where they are none.
+  /// Stores from there on whose lanes take turns in one run, as that run; how many statements these
+  /// are, 0 where they are none.
   size_t store_in_turns(const kernel::Block&, size_t first);
   /// The vector at that index where a square has it; else null.
   Value* column_of_square(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes) const;
 
   // masked_store.cpp
-  /// Stores a vector that fills no register as one that does, under a mask, where that is worth it; whether it was.
+  /// Stores a vector that fills no register as one that does, under a mask, where that is worth it;
+  /// whether it was.
   bool store_under_mask(const kernel::Store&);
 
   // instruction.cpp
   Value* emit_instruction(const scalar::Instruction&, scalar::Type);
   Value* emit_tile_instruction(const scalar::Instruction&, const target::Intrinsic&,
                                llvm::Type* result);
-  /// Where there are tile instructions, vectors of this size are operands of theirs; loaded as tiles, they never pass through
-  /// other registers.
+  /// Where there are tile instructions, vectors of this size are operands of theirs; loaded as
+  /// tiles, they never pass through other registers.
   static constexpr unsigned kTileBytes = 1024;
   bool has_tiles() const;
   Value* load_tile(uint32_t buffer, const std::vector<Expr>& index, scalar::Type);
@@ -143,7 +146,8 @@ private:
   void forget_tiles(const kernel::Stmt&);
   Value* from_tile(Value* tile, llvm::Type*);
   Value* with_zero_tile(Value*);
-  /// x * 2^k + number in one instruction, where the number fills the lower bits and the machine has it; else null.
+  /// x * 2^k + number in one instruction, where the number fills the lower bits and the machine has
+  /// it; else null.
   Value* shifted_onto_number(const scalar::Binary&);
   /// A value again and again until all lanes are full.
   Value* repeated(Value* value, unsigned lanes);

@@ -141,8 +141,8 @@ llvm::Value* FunctionEmitter::emit_lane(const Expr& e, unsigned lane) {
   return b_.CreateExtractElement(emit(e), lane);
 }
 
-/// 1 / sqrt(x). Where approximations are allowed, LLVM refines an estimate on x86, and makes NaN of zeros
-/// and infinities on the way.
+/// 1 / sqrt(x). Where approximations are allowed, LLVM refines an estimate on x86, and makes NaN of
+/// zeros and infinities on the way.
 llvm::Value* FunctionEmitter::reciprocal_root(Value* x) {
   const auto number = [&](double value) { return llvm::ConstantFP::get(x->getType(), value); };
   Value* root = b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);

@@ -37,7 +37,8 @@ void add_operands(const scalar::Expr& e, BinaryOp op, std::vector<scalar::Expr>&
 
 } // namespace
 
-/// Variables of which NaN is kept apart, where there are registers for it: another vector for each, or one of seven masks.
+/// Variables of which NaN is kept apart, where there are registers for it: another vector for each,
+/// or one of seven masks.
 std::unordered_set<uint32_t> extreme_variables(const kernel::Kernel& kernel, bool has_masks) {
   std::unordered_map<uint32_t, BinaryOp> found;
   std::unordered_set<uint32_t> others;
@@ -77,9 +78,9 @@ llvm::Value* FunctionEmitter::number_extreme(BinaryOp op, Value* a, Value* b) {
   return b_.CreateSelect(is_max(op) ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b), a, b);
 }
 
-// Which lanes saw a NaN: bits that are set in lanes without, or floats that are NaN themselves in lanes with one. Either takes one
-// instruction for each vector that is looked at, beside the one of the greater or smaller: `vcmpordps` under a mask,
-// `vcmpunordps` with what it gave before.
+// Which lanes saw a NaN: bits that are set in lanes without, or floats that are NaN themselves in
+// lanes with one. Either takes one instruction for each vector that is looked at, beside the one of
+// the greater or smaller: `vcmpordps` under a mask, `vcmpunordps` with what it gave before.
 
 llvm::Value* FunctionEmitter::no_nans(llvm::Type* type) {
   if (!parts_.has_masks)
@@ -138,9 +139,10 @@ llvm::Value* FunctionEmitter::extreme_of_many(const Expr& e) {
   return nans == nullptr ? result : put_nans(nans, result);
 }
 
-/// The greater or smaller of two, NaN where one is. Arm has an instruction for that. That of x86 gives its second operand where
-/// either is NaN or both are zeros: enough beside a number, else LLVM puts a NaN of the first operand in afterwards. To know which
-/// zero is below the other would take more, so only NanMin and NanMax do.
+/// The greater or smaller of two, NaN where one is. Arm has an instruction for that. That of x86
+/// gives its second operand where either is NaN or both are zeros: enough beside a number, else
+/// LLVM puts a NaN of the first operand in afterwards. To know which zero is below the other would
+/// take more, so only NanMin and NanMax do.
 llvm::Value* FunctionEmitter::extreme(BinaryOp op, Value* a, Value* b) {
   const bool knows_zeros = op == BinaryOp::NanMax || op == BinaryOp::NanMin;
   const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);

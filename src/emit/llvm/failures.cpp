@@ -23,11 +23,12 @@ struct Attempt {
 };
 thread_local Attempt* g_attempt = nullptr;
 
-/// LLVM is compiled without exceptions: nothing can be thrown through its functions. Like its own CrashRecoveryContext, this leaves
-/// them behind.
+/// LLVM is compiled without exceptions: nothing can be thrown through its functions. Like its own
+/// CrashRecoveryContext, this leaves them behind.
 void give_up(void*, const char* reason, bool) {
   if (g_attempt == nullptr) {
-    // Somebody else's LLVM: it ends the process after this, and says nothing where there is a handler.
+    // Somebody else's LLVM: it ends the process after this, and says nothing where there is a
+    // handler.
     std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
     return;
   }
@@ -74,7 +75,8 @@ public:
   explicit ErrorKeeper(ReportedError error) : error_(std::move(error)) {}
 
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-    // What is no error is about hints that LLVM did not take: nothing to tell anybody, and LLVM would print it.
+    // What is no error is about hints that LLVM did not take: nothing to tell anybody, and LLVM
+    // would print it.
     if (info.getSeverity() == llvm::DS_Error && error_->empty()) {
       llvm::raw_string_ostream stream(*error_);
       llvm::DiagnosticPrinterRawOStream printer(stream);

@@ -11,12 +11,12 @@ class LLVMContext;
 
 namespace kawara::emit {
 
-/// Runs `work`, which calls LLVM. Nothing when it came to its end; LLVM's words where LLVM gave up, which by itself would end
-/// the process.
+/// Runs `work`, which calls LLVM. Nothing when it came to its end; LLVM's words where LLVM gave up,
+/// which by itself would end the process.
 ///
-/// After a failure the work is left where it was: what it had made on its way is never destroyed, and neither may be the
-/// module and the context that it worked on (LlvmUnit::Impl::is_abandoned). Everything else goes on as before. Exceptions of
-/// `work` itself pass through.
+/// After a failure the work is left where it was: what it had made on its way is never destroyed,
+/// and neither may be the module and the context that it worked on (LlvmUnit::Impl::is_abandoned).
+/// Everything else goes on as before. Exceptions of `work` itself pass through.
 std::optional<std::string> failure_of_llvm(const std::function<void()>& work);
 
 /// The first error that LLVM has reported about code of a context; empty when there was none.

@@ -7,8 +7,9 @@ namespace kawara::emit {
 
 using scalar::UnaryOp;
 
-/// A function of the C library on numbers of one type, or lane by lane. `name` is the f64 function; the f32
-/// one has an `f` appended. It is declared without effects, so that calls can move and merge.
+/// A function of the C library on numbers of one type, or lane by lane. `name` is the f64 function;
+/// the f32 one has an `f` appended. It is declared without effects, so that calls can move and
+/// merge.
 llvm::Value* FunctionEmitter::call_function(const char* name, const std::vector<Value*>& args) {
   llvm::Type* type = args.front()->getType();
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {

@@ -28,7 +28,8 @@ llvm::GlobalVariable* constant_in(llvm::Module& module, const std::string& name,
   return global;
 }
 
-/// The float that every lane of `value` is, where that is a constant in whole registers of AArch64; else null.
+/// The float that every lane of `value` is, where that is a constant in whole registers of AArch64;
+/// else null.
 llvm::Constant* lane_of(llvm::Module& module, llvm::Value* value) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   auto* constant = llvm::dyn_cast<llvm::Constant>(value);
@@ -56,8 +57,8 @@ bool writes_after(const llvm::LoadInst& load) {
 
 } // namespace
 
-/// Nothing, as far as LLVM knows some number: what is loaded at an address that it is added to cannot leave the loop, and is free to move
-/// within.
+/// Nothing, as far as LLVM knows some number: what is loaded at an address that it is added to
+/// cannot leave the loop, and is free to move within.
 llvm::Value* LoadedConstants::zero() {
   if (block_ == b_.GetInsertBlock())
     return zero_;
@@ -73,7 +74,8 @@ llvm::Value* LoadedConstants::load(llvm::Constant* element, llvm::FixedVectorTyp
   const std::string name = "kw_constant." + std::to_string(type->getNumElements()) + "x" +
                            std::to_string(bits.getBitWidth()) + "." +
                            std::to_string(bits.getZExtValue());
-  // As many others behind it, which are never read: a load that can only be this one would be folded.
+  // As many others behind it, which are never read: a load that can only be this one would be
+  // folded.
   std::vector<llvm::Constant*> elements(type->getNumElements(), element);
   elements.resize(2 * elements.size(),
                   llvm::ConstantFP::get(element->getType(), element->isZeroValue() ? 1 : 0));

@@ -46,8 +46,8 @@ std::vector<Value*> row_numbers(llvm::IRBuilder<>& b, Value* row, unsigned lanes
   return numbers;
 }
 
-/// One column of the rows of all lanes. Rows of lanes 0, 4, ... stand in one vector, those of 1, 5, ... in the next, so that four
-/// lanes are transposed where they are in a wider register.
+/// One column of the rows of all lanes. Rows of lanes 0, 4, ... stand in one vector, those of 1, 5,
+/// ... in the next, so that four lanes are transposed where they are in a wider register.
 Value* column_of_rows(llvm::IRBuilder<>& b, const std::vector<Value*>& rows, size_t column) {
   const auto lanes = static_cast<unsigned>(rows.size());
   llvm::Type* whole = llvm::FixedVectorType::get(b.getInt32Ty(), lanes);

@@ -6,9 +6,10 @@
 #include <bit>
 #include <numeric>
 
-// Vectors of, say, 14 lanes: LLVM computes with 16 and cuts what is stored into pieces of 8, 4 and 2, and what is loaded,
-// too. x86 can store and load the first lanes of a register at once, under a mask. What was stored so cannot be loaded
-// again before it has reached the cache, so only results that leave are.
+// Vectors of, say, 14 lanes: LLVM computes with 16 and cuts what is stored into pieces of 8, 4 and
+// 2, and what is loaded, too. x86 can store and load the first lanes of a register at once, under a
+// mask. What was stored so cannot be loaded again before it has reached the cache, so only results
+// that leave are.
 
 namespace kawara::emit {
 
@@ -16,8 +17,8 @@ using scalar::Expr;
 
 namespace {
 
-/// The same value with more lanes, of which the first are the old ones; empty where it is made of lanes that
-/// cannot be had more of.
+/// The same value with more lanes, of which the first are the old ones; empty where it is made of
+/// lanes that cannot be had more of.
 Expr widened(const Expr& e, uint16_t lanes) {
   const scalar::Type type{e.type().elem, lanes};
   if (e.type().lanes == 1)
@@ -86,8 +87,8 @@ bool FunctionEmitter::store_under_mask(const kernel::Store& store) {
   return true;
 }
 
-/// Whole cache lines non-temporally. aarch64 has an instruction for 32 bytes; what LLVM cuts in other pieces would
-/// come out as ordinary stores.
+/// Whole cache lines non-temporally. aarch64 has an instruction for 32 bytes; what LLVM cuts in
+/// other pieces would come out as ordinary stores.
 void FunctionEmitter::stream_run(Value* elements, Value* to) {
   const bool is_x86 = llvm::Triple(parts_.module.getTargetTriple()).isX86();
   const auto* type = llvm::cast<llvm::FixedVectorType>(elements->getType());

@@ -75,8 +75,8 @@ void FunctionEmitter::add(Value*& sum, Value* term) {
   sum = sum == nullptr ? term : b_.CreateNSWAdd(sum, term);
 }
 
-/// Pointer to one element. Constant parts of indices are added last, so that neighbouring elements share
-/// everything else and differ by an immediate.
+/// Pointer to one element. Constant parts of indices are added last, so that neighbouring elements
+/// share everything else and differ by an immediate.
 llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>& index,
                                       bool is_inside) {
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
@@ -220,8 +220,9 @@ llvm::Value* FunctionEmitter::load_elements(uint32_t buffer, const std::vector<E
   return from_memory(buffer, load_lanes(buffer, index, lanes));
 }
 
-/// Lanes a few elements apart, out of loads of all elements between them. Null where those may not be loaded. The lanes run along a
-/// dimension that has a few elements inside: X[i, ramp(j, 1, 16), 0] of f32[N, M, 2] is every other element.
+/// Lanes a few elements apart, out of loads of all elements between them. Null where those may not
+/// be loaded. The lanes run along a dimension that has a few elements inside: X[i, ramp(j, 1, 16),
+/// 0] of f32[N, M, 2] is every other element.
 llvm::Value* FunctionEmitter::load_every_other(uint32_t buffer, const std::vector<Expr>& index,
                                                unsigned lanes) {
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
@@ -268,8 +269,8 @@ llvm::Value* FunctionEmitter::load_every_other(uint32_t buffer, const std::vecto
   return b_.CreateShuffleVector(load_run(buffer, first, lanes * stride, false), wanted);
 }
 
-/// The same without an element that is not between the first and the last lane: the last of the loads ends with it, and has some elements of
-/// the one before it again.
+/// The same without an element that is not between the first and the last lane: the last of the
+/// loads ends with it, and has some elements of the one before it again.
 llvm::Value* FunctionEmitter::load_between(uint32_t buffer, const std::vector<Index>& first,
                                            unsigned lanes, unsigned stride) {
   const unsigned elements = stride * (lanes - 1) + 1, piece = std::bit_ceil(lanes);
@@ -344,7 +345,8 @@ llvm::Value* FunctionEmitter::load_first_lanes(llvm::FixedVectorType* type, Valu
   return b_.CreateShuffleVector(run, wanted);
 }
 
-/// As many lanes as a register has, of which the first are wanted. Null where the others may not be loaded.
+/// As many lanes as a register has, of which the first are wanted. Null where the others may not be
+/// loaded.
 llvm::Value* FunctionEmitter::load_longer_run(uint32_t buffer, const std::vector<Index>& first,
                                               unsigned lanes) {
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
@@ -386,7 +388,8 @@ llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr
 
 namespace {
 
-/// LLVM 19 for AArch64 stores the first and the last of three lanes that come from 64 bits as bytes 0 and 1. One by one they are right.
+/// LLVM 19 for AArch64 stores the first and the last of three lanes that come from 64 bits as bytes
+/// 0 and 1. One by one they are right.
 bool store_three_bytes(llvm::IRBuilder<>& b, llvm::Value* elements, llvm::Value* to) {
   const llvm::Triple triple(b.GetInsertBlock()->getModule()->getTargetTriple());
   const auto* type = llvm::cast<llvm::FixedVectorType>(elements->getType());
@@ -398,9 +401,10 @@ bool store_three_bytes(llvm::IRBuilder<>& b, llvm::Value* elements, llvm::Value*
   return true;
 }
 
-/// x86 stores the first lanes of a register at once, under a mask; LLVM would cut them into pieces. What is stored so cannot be
-/// loaded again before it has reached the cache, so only what `leaves` is, and columns of a square that was transposed, which
-/// have more lanes than are wanted where its side is no power of two.
+/// x86 stores the first lanes of a register at once, under a mask; LLVM would cut them into pieces.
+/// What is stored so cannot be loaded again before it has reached the cache, so only what `leaves`
+/// is, and columns of a square that was transposed, which have more lanes than are wanted where its
+/// side is no power of two.
 void store_run(llvm::IRBuilder<>& b, llvm::Value* elements, llvm::Value* to, llvm::Align align,
                unsigned lanes, bool leaves) {
   if (store_three_bytes(b, elements, to))

@@ -102,8 +102,8 @@ llvm::Value* begin_with_lines(llvm::IRBuilder<>& b, const ModuleParts& parts,
   return b.CreateIsNull(b.CreateAnd(bits, b.getInt64(kBufferAlignment - 1)));
 }
 
-/// The visible function: unpacks the arrays of pointers and parameters. `streaming` does the same as `inner` where
-/// addresses allow it; null where nothing is streamed.
+/// The visible function: unpacks the arrays of pointers and parameters. `streaming` does the same
+/// as `inner` where addresses allow it; null where nothing is streamed.
 void build_entry(ModuleParts& parts, llvm::Function* inner, llvm::Function* streaming) {
   llvm::LLVMContext& context = parts.module.getContext();
   auto* ptr = llvm::PointerType::getUnqual(context);
@@ -145,7 +145,8 @@ llvm::Function* build_streaming(ModuleParts& parts) {
 /// Attributes of every function: the processor, and wide vectors where there are some.
 void set_attributes(llvm::Module& module, const CodeTarget& target) {
   const bool has_512 = target.features.find("+avx512f") != std::string::npos;
-  // A Neoverse-N1 has two registers that are loaded at once later than one after the other, and arithmetic waits.
+  // A Neoverse-N1 has two registers that are loaded at once later than one after the other, and
+  // arithmetic waits.
   const std::string features =
       target.features + (target.cpu == "neoverse-n1" ? ",+slow-paired-128" : "");
   for (llvm::Function& function : module) {
@@ -159,9 +160,10 @@ void set_attributes(llvm::Module& module, const CodeTarget& target) {
   }
 }
 
-/// Whether some loop adds up vectors and scalars side by side: tiles of a result with one column more than whole vectors. LLVM takes
-/// rows of such scalars for vectors and gathers an operand of each step: 64 x 17 results of 160 steps took 16.5 us, and 4.7 with scalars;
-/// 8 x 49 of 824 16.1 and 5.9; 380 x 33 of 41 40 and 10.7 (one Cascade Lake core, 19 November 2026).
+/// Whether some loop adds up vectors and scalars side by side: tiles of a result with one column
+/// more than whole vectors. LLVM takes rows of such scalars for vectors and gathers an operand of
+/// each step: 64 x 17 results of 160 steps took 16.5 us, and 4.7 with scalars; 8 x 49 of 824 16.1
+/// and 5.9; 380 x 33 of 41 40 and 10.7 (one Cascade Lake core, 19 November 2026).
 bool adds_up_vectors_and_scalars(const kernel::Kernel& kernel) {
   bool found = false;
   kernel::visit(kernel.body, [&](const kernel::For& loop) {

@@ -29,8 +29,8 @@ struct LlvmUnit::Impl {
   std::optional<std::string> failure; ///< why there is no code: LLVM's words
   bool is_abandoned = false;          ///< LLVM gave up amid work on the module
 
-  /// Does work on the module with LLVM, unless LLVM has failed before; keeps its words when it fails now. Whether the work is
-  /// done.
+  /// Does work on the module with LLVM, unless LLVM has failed before; keeps its words when it
+  /// fails now. Whether the work is done.
   bool attempt(const std::function<void()>& work);
 };
 
@@ -40,7 +40,8 @@ Diagnostic cannot_compile(const LlvmUnit::Impl&);
 /// Tells LLVM of the processor that this runs on; before anything is compiled or linked for it.
 void register_native_target();
 std::unique_ptr<llvm::TargetMachine> target_machine(const CodeTarget&);
-/// Runs LLVM's default pipeline of that level on the module, with its search for scalars that are vectors together or without.
+/// Runs LLVM's default pipeline of that level on the module, with its search for scalars that are
+/// vectors together or without.
 void optimise(llvm::Module&, llvm::TargetMachine&, int opt_level, bool joins_scalars);
 /// Does not change the module.
 std::string assembly_of(const llvm::Module&, llvm::TargetMachine&);

@@ -7,17 +7,18 @@
 
 namespace kawara::emit {
 
-/// Elements beyond the last of a row can be loaded too: those of packed buffers are in reading order, a workspace
-/// has slack behind it (layout_of). One that is written in the same loop is left alone: loads of elements just
-/// written by one would wait for all of them.
+/// Elements beyond the last of a row can be loaded too: those of packed buffers are in reading
+/// order, a workspace has slack behind it (layout_of). One that is written in the same loop is left
+/// alone: loads of elements just written by one would wait for all of them.
 bool FunctionEmitter::may_load_neighbours(uint32_t buffer, const Expr& first) const {
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
   return b.is_packed || (b.scope != kernel::Scope::Argument && stored_.count(buffer) == 0 &&
                          intervals_.of(first).low.value_or(-1) >= 0);
 }
 
-/// Whether neighbours are steps of a loop that was unrolled. Each row of a tile would keep a vector of its own over several steps, more
-/// than the registers hold: 180 x 16 results of 158 steps took 12.5 us with elements one by one and 22.7 so (Neoverse-V1).
+/// Whether neighbours are steps of a loop that was unrolled. Each row of a tile would keep a vector
+/// of its own over several steps, more than the registers hold: 180 x 16 results of 158 steps
+/// took 12.5 us with elements one by one and 22.7 so (Neoverse-V1).
 bool FunctionEmitter::goes_along_steps(const scalar::AffineSum& index) const {
   return std::any_of(index.terms.begin(), index.terms.end(), [&](const auto& term) {
     const auto* variable = scalar::as<scalar::Var>(term.first);
@@ -26,8 +27,9 @@ bool FunctionEmitter::goes_along_steps(const scalar::AffineSum& index) const {
   });
 }
 
-/// So many of the `count` elements from `first` on, the last index of `rank`, may lie behind the last one: a group of them has to
-/// begin so much earlier. None where slack is behind them. Nothing where the neighbours may not be loaded at all.
+/// So many of the `count` elements from `first` on, the last index of `rank`, may lie behind the
+/// last one: a group of them has to begin so much earlier. None where slack is behind them. Nothing
+/// where the neighbours may not be loaded at all.
 std::optional<int64_t> FunctionEmitter::beyond_last(uint32_t buffer, const Expr& first, size_t rank,
                                                     int64_t count) const {
   if (may_load_neighbours(buffer, first))
@@ -44,9 +46,9 @@ std::optional<int64_t> FunctionEmitter::beyond_last(uint32_t buffer, const Expr&
   return std::max<int64_t>(0, *bounds.high + count - elements);
 }
 
-/// Multiply-adds on aarch64 take one operand from any lane of a register: one load then serves several
-/// rows of a register tile; instructions that take several elements at a time (sdot) likewise. Elsewhere a
-/// load that broadcasts is free.
+/// Multiply-adds on aarch64 take one operand from any lane of a register: one load then serves
+/// several rows of a register tile; instructions that take several elements at a time (sdot)
+/// likewise. Elsewhere a load that broadcasts is free.
 llvm::Value* FunctionEmitter::splat_of_neighbour(const Expr& element, unsigned lanes) {
   const auto* load = scalar::as<scalar::Load>(element);
   if (load == nullptr || mask_ != nullptr || load->index.empty())

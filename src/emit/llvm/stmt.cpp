@@ -213,8 +213,8 @@ void FunctionEmitter::stmt(const kernel::For& loop) {
     serial_loop(loop, lo, hi);
 }
 
-/// The same value, of which LLVM knows nothing. Sparse rows are short, and how long the first iteration takes to begin counts:
-/// strength reduction would first make an address of each operand.
+/// The same value, of which LLVM knows nothing. Sparse rows are short, and how long the first
+/// iteration takes to begin counts: strength reduction would first make an address of each operand.
 llvm::Value* FunctionEmitter::opaque(llvm::Value* index) {
   auto* type = llvm::FunctionType::get(index->getType(), {index->getType()}, false);
   return b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/false), {index});
@@ -380,8 +380,8 @@ void FunctionEmitter::stmt(const kernel::Prefetch& n) {
   for (const Expr& e : n.index)
     index.push_back({e, nullptr});
   Value* pointer = address(n.buffer, index, false);
-  // A packed panel, or a block that another loop will copy, is asked for while the one before it is in use: the
-  // L1 has no room for both.
+  // A packed panel, or a block that another loop will copy, is asked for while the one before it is
+  // in use: the L1 has no room for both.
   constexpr int kRead = 0, kNear = 3, kSecond = 2, kData = 1;
   const bool is_far = parts_.kernel.buffers.at(n.buffer).is_packed ||
                       (loaded_.count(n.buffer) == 0 && stored_.count(n.buffer) == 0);

@@ -7,9 +7,10 @@
 #include <map>
 #include <numeric>
 
-// Lanes that lie a stride apart are loaded one by one: slow. Where a block asks for as many such vectors,
-// side by side, as each has lanes (or the next power of two), the same elements are as many runs: those are loaded, and
-// transposed in registers. Vectors of more lanes than there are of them are made of several such squares.
+// Lanes that lie a stride apart are loaded one by one: slow. Where a block asks for as many such
+// vectors, side by side, as each has lanes (or the next power of two), the same elements are as
+// many runs: those are loaded, and transposed in registers. Vectors of more lanes than there are of
+// them are made of several such squares.
 
 namespace kawara::emit {
 
@@ -17,8 +18,8 @@ using scalar::Expr;
 
 namespace {
 
-/// An index in which one dimension runs over lanes: all dimensions at lane 0, the last one without its
-/// constant; nothing where the lanes are neighbours or cannot be told.
+/// An index in which one dimension runs over lanes: all dimensions at lane 0, the last one without
+/// its constant; nothing where the lanes are neighbours or cannot be told.
 struct StridedIndex {
   std::vector<scalar::AffineSum> base;
   size_t dim = 0;
@@ -67,7 +68,8 @@ void visit_strided(const Expr& e,
     visit_strided(child, f);
 }
 
-/// Vectors side by side that squares for so many lanes take, of which so many are wanted; 0 where they are too few.
+/// Vectors side by side that squares for so many lanes take, of which so many are wanted; 0 where
+/// they are too few.
 unsigned side_of(unsigned lanes, size_t wanted) {
   constexpr unsigned kLeast = 4;
   const unsigned whole = std::bit_ceil(lanes);
@@ -180,7 +182,8 @@ llvm::Value* whole_column(llvm::Value* column, unsigned lanes) {
                                                                                         : nullptr;
 }
 
-/// The last statement of a block that stores to a buffer: elements that are read after it do not change any more.
+/// The last statement of a block that stores to a buffer: elements that are read after it do not
+/// change any more.
 std::map<uint32_t, size_t> last_stores(const kernel::Block& statements) {
   std::map<uint32_t, size_t> last;
   for (size_t s = 0; s < statements.size(); ++s)

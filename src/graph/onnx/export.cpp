@@ -44,8 +44,8 @@ struct ExternalFile {
 
 class GraphWriter {
 public:
-  /// `outer` writes the graph around, null for a model: captured values go by the names they have there, and
-  /// no value of this graph gets a name that a graph around has.
+  /// `outer` writes the graph around, null for a model: captured values go by the names they have
+  /// there, and no value of this graph gets a name that a graph around has.
   GraphWriter(const Graph& graph, ExternalFile& external, const GraphWriter* outer)
       : graph_(graph), external_(external) {
     if (outer)
@@ -85,7 +85,8 @@ private:
   void write_value(ValueId id, ::onnx::ValueInfoProto& proto) const {
     const Value& value = graph_.values[id];
     proto.set_name(names_[id]);
-    // Nothing is known of it: an empty type is refused by others, where they infer one that is left out.
+    // Nothing is known of it: an empty type is refused by others, where they infer one that is left
+    // out.
     if (value.type.kind == ValueType::Kind::Tensor && !value.type.elem && !value.type.shape)
       return;
     switch (value.type.kind) {

@@ -13,13 +13,13 @@ struct ExportOptions {
   int64_t external_bytes = 1024;
 };
 
-/// The graph as the bytes of an `.onnx` file: `graph_from_onnx` gives an equal graph back, except that
-/// sequences lose the type of their items where the graph does not know it. Refuses what would pass the
-/// 2 GiB of such a file (K0560). All elements lie in it.
+/// The graph as the bytes of an `.onnx` file: `graph_from_onnx` gives an equal graph back, except
+/// that sequences lose the type of their items where the graph does not know it. Refuses what would
+/// pass the 2 GiB of such a file (K0560). All elements lie in it.
 Result<std::string, Diagnostic> onnx_from_graph(const Graph&);
 
-/// Writes the graph to `path`. Refuses what would pass the 2 GiB of such a file (K0560) and a file that
-/// cannot be written (K0425).
+/// Writes the graph to `path`. Refuses what would pass the 2 GiB of such a file (K0560) and a file
+/// that cannot be written (K0425).
 Result<Done, Diagnostic> write_onnx(const Graph&, const std::string& path,
                                     const ExportOptions& = {});
 

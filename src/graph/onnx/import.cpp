@@ -121,8 +121,8 @@ private:
     return id;
   }
 
-  /// What the node being read means by that name, taken over from the graphs around if need be; kAbsent
-  /// if there is none.
+  /// What the node being read means by that name, taken over from the graphs around if need be;
+  /// kAbsent if there is none.
   ValueId lookup(const std::string& name) {
     if (scope_.is_own(name)) {
       const auto at = ids_.find(name);

@@ -24,7 +24,8 @@ constexpr std::pair<std::string_view, int64_t> kFirstVersions[] = {
     {"RMSNormalization", 23},
     {"RotaryEmbedding", 23},
 };
-/// Constants of a type that is not known are given the type of an operand by CastLike, which is of this version.
+/// Constants of a type that is not known are given the type of an operand by CastLike, which is of
+/// this version.
 constexpr int64_t kHasCastLike = 15;
 /// Nodes of versions before this broadcast by attributes.
 constexpr int64_t kOldest = 7;
@@ -270,7 +271,8 @@ private:
     add(std::move(node));
   }
 
-  /// Upsample went; Resize counts positions in another way since version 11, and has scales as its third operand.
+  /// Upsample went; Resize counts positions in another way since version 11, and has scales as its
+  /// third operand.
   void raise_resize(Node node) {
     if (node.op == "Resize" ? !crosses(11) : to_ < 10)
       return add(std::move(node));

@@ -9,9 +9,10 @@
 
 namespace kawara::graph {
 
-/// Which graph of a file a name belongs to. A subgraph may define names that graphs around it have, too:
-/// a name means the innermost definition that comes before the reader in the file; only where there is
-/// none, one that comes after it in the innermost graph that has it (files should be sorted, but not all are).
+/// Which graph of a file a name belongs to. A subgraph may define names that graphs around it have,
+/// too: a name means the innermost definition that comes before the reader in the file; only where
+/// there is none, one that comes after it in the innermost graph that has it (files should be
+/// sorted, but not all are).
 class Scope {
 public:
   /// Both must outlive the scope.
@@ -21,13 +22,16 @@ public:
   /// number of its nodes.
   void enter(int position) { position_ = position; }
 
-  /// Does the name, as the node reads it, mean a value of this graph? If not, it belongs further out.
+  /// Does the name, as the node reads it, mean a value of this graph? If not, it belongs further
+  /// out.
   bool is_own(const std::string& name) const;
 
-  /// Position of the node that makes a value of this graph; none for inputs, initializers, other graphs'.
+  /// Position of the node that makes a value of this graph; none for inputs, initializers, other
+  /// graphs'.
   std::optional<int> maker(const std::string& name) const;
 
-  /// Names that the node at `position` and its subgraphs read from this graph or further out. Enters it.
+  /// Names that the node at `position` and its subgraphs read from this graph or further out.
+  /// Enters it.
   std::set<std::string> reads(int position);
 
 private:

@@ -149,8 +149,8 @@ int64_t bytes_at_hand(const TensorProto& proto) {
   return numbers * 8;
 }
 
-/// The bytes as they were read become the tensor's elements, without a copy. Empty where they are few, or lack the room behind
-/// them that tensors have.
+/// The bytes as they were read become the tensor's elements, without a copy. Empty where they are
+/// few, or lack the room behind them that tensors have.
 Tensor adopted(DataType type, const Shape& shape, TensorProto& proto) {
   constexpr size_t kLeastBytes = size_t{1} << 16, kSlackBytes = 64;
   std::string& raw = *proto.mutable_raw_data();

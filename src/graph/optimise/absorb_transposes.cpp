@@ -8,7 +8,8 @@
 namespace kawara::graph::optimise {
 namespace {
 
-/// A transposition that keeps the first dimension, what flattens its result to rows, and the products that read these.
+/// A transposition that keeps the first dimension, what flattens its result to rows, and the
+/// products that read these.
 struct Flattened {
   size_t transpose = 0, flatten = 0;
   std::vector<size_t> products;
@@ -60,7 +61,8 @@ bool is_rows_of(const rewrite::Type* rows, const rewrite::Type* whole) {
 /// The matrix for rows whose elements come in the order from before the transposition.
 Tensor transposed_matrix(const Tensor& matrix, const Shape& transposed,
                          const std::vector<int64_t>& order, bool is_transposed) {
-  // Elements of a row are dimensions 1.. of the transposed value; the matrix has them first, or last.
+  // Elements of a row are dimensions 1.. of the transposed value; the matrix has them first, or
+  // last.
   Shape split(transposed.begin() + 1, transposed.end());
   std::vector<int64_t> back(split.size());
   for (size_t k = 0; k < split.size(); ++k)

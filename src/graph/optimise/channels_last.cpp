@@ -298,7 +298,8 @@ private:
                    add_node(node, std::move(op), std::move(inputs), std::move(attributes)));
   }
 
-  /// Blocks of stride x stride elements with all their channels become the elements of another image, of which the window has whole ones.
+  /// Blocks of stride x stride elements with all their channels become the elements of another
+  /// image, of which the window has whole ones.
   bool change_first_convolution(const Node& node, const Tensor& weights) {
     const Shape& shape = weights.shape();
     std::vector<int64_t> strides = integers_of(node, "strides");
@@ -335,7 +336,8 @@ private:
     return true;
   }
 
-  /// What a conversion to narrow floats that nobody else reads is made of; the type is an attribute of the reader then.
+  /// What a conversion to narrow floats that nobody else reads is made of; the type is an attribute
+  /// of the reader then.
   ValueId without_cast(ValueId id, Attributes& reader) {
     const auto cast = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& made) {
       return is_op(made, "Cast") && made.outputs[0] == id;

@@ -193,7 +193,8 @@ double seconds_of_join(const Node& node, const FreeNode& free, const DimOrder& l
   return copy;
 }
 
-/// Less than any transposition: among equals, nodes work in the order of the operators whose kernels they can join.
+/// Less than any transposition: among equals, nodes work in the order of the operators whose
+/// kernels they can join.
 constexpr double kPreference = 5e-9;
 
 /// Layouts that operators with an order of their own make.

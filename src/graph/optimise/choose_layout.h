@@ -19,10 +19,11 @@ struct Layouts {
   std::vector<LayoutChoice> choices; ///< where something changed
 };
 
-/// Chooses the order of dimensions (channels first, channels last, any other) for every node that can have several, over the whole
-/// graph, such that transpositions cost least. Operators with an order of their own (Conv, pools, MatMul), inputs and
-/// outputs keep it; what lies between them works in whatever order needs the fewest and smallest transpositions, which
-/// a minimal cut decides. Constants are transposed once, here. Graphs without transpositions stay as they are.
+/// Chooses the order of dimensions (channels first, channels last, any other) for every node that
+/// can have several, over the whole graph, such that transpositions cost least. Operators with an
+/// order of their own (Conv, pools, MatMul), inputs and outputs keep it; what lies between them
+/// works in whatever order needs the fewest and smallest transpositions, which a minimal cut
+/// decides. Constants are transposed once, here. Graphs without transpositions stay as they are.
 Layouts choose_layout(Graph, const rewrite::Cost&);
 
 } // namespace kawara::graph::optimise

@@ -9,8 +9,8 @@
 
 namespace kawara::graph::optimise {
 
-/// A graph that is being changed: who makes a value, who reads it, what is known of it. Nodes keep their
-/// numbers until `done`.
+/// A graph that is being changed: who makes a value, who reads it, what is known of it. Nodes keep
+/// their numbers until `done`.
 class Edit {
 public:
   explicit Edit(Graph graph);
@@ -24,7 +24,8 @@ public:
   std::optional<size_t> maker(ValueId) const;
   /// The same if it is a standard operator of that name.
   const Node* maker_named(ValueId, std::string_view op) const;
-  /// Nodes that read the value, once for each time. Subgraphs and the graph's results are not among them.
+  /// Nodes that read the value, once for each time. Subgraphs and the graph's results are not among
+  /// them.
   const std::vector<size_t>& readers(ValueId) const;
   /// Is the value a result of the graph, or read by a subgraph?
   bool is_pinned(ValueId id) const { return pinned_.count(id) > 0; }
@@ -45,7 +46,8 @@ public:
   void set(size_t n, Node node); ///< another node in its place
   void remove(size_t n);
 
-  /// The graph without the removed nodes, in an order in which values are made before they are read.
+  /// The graph without the removed nodes, in an order in which values are made before they are
+  /// read.
   Graph done() &&;
 
 private:
@@ -66,8 +68,8 @@ std::vector<int64_t> integers_of(const Node&, const std::string& name);
 
 /// Is the node the standard's operator of that name?
 bool is_op(const Node&, std::string_view op);
-/// Has every node the operands and the result that passes look at? Files may leave out anything; what is missing is refused when
-/// the node is planned.
+/// Has every node the operands and the result that passes look at? Files may leave out anything;
+/// what is missing is refused when the node is planned.
 bool has_all_operands(const Graph&);
 int64_t version_of(const Graph&); ///< of the standard's operators
 

@@ -197,8 +197,8 @@ bool has_channels(const Edit& edit, const Node& node, size_t operand, const Affi
   return shape && shape->size() > 1 && (*shape)[1].size == channels;
 }
 
-/// Takes what makes the image of convolution `n`, if only it reads that, into it. A shift would have to
-/// reach the padding, too, so it needs an unpadded convolution.
+/// Takes what makes the image of convolution `n`, if only it reads that, into it. A shift would
+/// have to reach the padding, too, so it needs an unpadded convolution.
 bool fold_maker(Edit& edit, size_t n) {
   const Node& conv = edit.node(n);
   const auto weights = weights_of(edit, conv);

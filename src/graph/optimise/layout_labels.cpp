@@ -124,7 +124,8 @@ private:
     return false;
   }
 
-  /// One transposition serves all readers on the other side; a source of a third layout needs one for each side.
+  /// One transposition serves all readers on the other side; a source of a third layout needs one
+  /// for each side.
   static void add_source(MinCut& cut, std::optional<size_t> maker,
                          const std::vector<size_t>& readers, double seconds) {
     const size_t some_second = cut.add_vertex(), some_first = cut.add_vertex();

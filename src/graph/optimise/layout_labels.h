@@ -17,8 +17,8 @@ struct LayoutLabels {
 /// As the region is written.
 LayoutLabels written_labels(const LayoutRegion&, const NodeSeconds&);
 
-/// The labels that cost least. Between two layouts a minimal cut gives the best of all; with more, pairs of them are exchanged as
-/// long as that helps.
+/// The labels that cost least. Between two layouts a minimal cut gives the best of all; with more,
+/// pairs of them are exchanged as long as that helps.
 LayoutLabels cheapest_labels(const LayoutRegion&, const NodeSeconds&);
 
 } // namespace kawara::graph::optimise

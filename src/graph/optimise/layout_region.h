@@ -7,7 +7,8 @@
 
 namespace kawara::graph::optimise {
 
-/// An order of dimensions. As the layout of a value: which of the region's dimensions comes first in memory, which next.
+/// An order of dimensions. As the layout of a value: which of the region's dimensions comes first
+/// in memory, which next.
 using DimOrder = std::vector<int64_t>;
 
 /// Dimension k of the result is dimension `second[k]` of what `first` made.
@@ -37,16 +38,17 @@ struct FreeNode {
   DimOrder dims; ///< as of a source
 };
 
-/// Free nodes that hang together, directly or through transpositions, and the values around them. Dimensions have one number in
-/// the whole region, wherever transpositions bring them.
+/// Free nodes that hang together, directly or through transpositions, and the values around them.
+/// Dimensions have one number in the whole region, wherever transpositions bring them.
 struct LayoutRegion {
   std::vector<FreeNode> nodes;
   std::vector<LayoutSource> sources;
   size_t transposes = 0; ///< that lie inside
 };
 
-/// Regions with a transposition. A node is free when it works element by element, or along named dimensions (Concat, Softmax,
-/// reductions that keep them), on operands of one rank and constants. Regions in which a dimension would have two numbers are left out.
+/// Regions with a transposition. A node is free when it works element by element, or along named
+/// dimensions (Concat, Softmax, reductions that keep them), on operands of one rank and constants.
+/// Regions in which a dimension would have two numbers are left out.
 std::vector<LayoutRegion>
 layout_regions(const Edit&, const ValueTypes&,
                const std::function<double(const rewrite::Type&)>& seconds);

@@ -5,8 +5,8 @@
 
 namespace kawara::graph::optimise {
 
-/// The cheapest way to part the vertices of a directed network into two sides. An edge costs its capacity when it leads from the
-/// first side to the second.
+/// The cheapest way to part the vertices of a directed network into two sides. An edge costs its
+/// capacity when it leads from the first side to the second.
 class MinCut {
 public:
   static constexpr size_t kFirst = 0, kSecond = 1; ///< vertices that are on these sides
@@ -14,7 +14,8 @@ public:
 
   size_t add_vertex();
   void add_edge(size_t from, size_t to, double capacity);
-  /// Is the vertex on the second side? Of several cheapest ways, the one with the smallest first side.
+  /// Is the vertex on the second side? Of several cheapest ways, the one with the smallest first
+  /// side.
   std::vector<bool> solve();
 
 private:

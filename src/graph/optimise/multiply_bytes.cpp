@@ -8,7 +8,8 @@ bool is_byte(const Tensor& tensor) {
   return tensor.type() == DataType::I8 || tensor.type() == DataType::U8;
 }
 
-/// A side of a product: bytes, one scale for all or one per column, and a zero point, which may be left out.
+/// A side of a product: bytes, one scale for all or one per column, and a zero point, which may be
+/// left out.
 struct Side {
   ValueId bytes = kAbsent, zero = kAbsent;
   const Tensor* scale = nullptr;
@@ -31,7 +32,8 @@ std::optional<Side> side_of(const Edit& edit, ValueId id) {
 /// One scale for all rows; the type of the bytes is that of their zero point.
 bool is_left(const Side& side) { return side.zero != kAbsent && side.scale->elements() == 1; }
 
-/// A constant matrix, with a scale for all or for each column, and sums that no i32 is too small for.
+/// A constant matrix, with a scale for all or for each column, and sums that no i32 is too small
+/// for.
 bool is_right(const Edit& edit, const Side& side, const Node& dequantize) {
   constexpr int64_t kMostRows = 32767; // of products of up to 2^16
   const Tensor* bytes = edit.constant(side.bytes);

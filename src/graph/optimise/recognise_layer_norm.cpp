@@ -4,8 +4,8 @@
 namespace kawara::graph::optimise {
 namespace {
 
-/// The one dimension that the mean is taken over, as the node says it; nothing when it says something else, or
-/// leaves the dimension out of its result.
+/// The one dimension that the mean is taken over, as the node says it; nothing when it says
+/// something else, or leaves the dimension out of its result.
 std::optional<int64_t> mean_axis(const Edit& edit, const Node& node) {
   if (!is_op(node, "ReduceMean") || integer_of(node, "keepdims", 1) == 0 ||
       node.inputs[0] == kAbsent)

@@ -19,7 +19,8 @@ bool is_dropout_at_rest(const Edit& edit, const Node& node) {
   return is_op(node, "Dropout") && !has_mask && !trains && version_of(edit.graph()) >= 7;
 }
 
-/// A constant of one element that does not add dimensions to the other operand. Floats know two zeros: only x + -0 and x - 0 are x.
+/// A constant of one element that does not add dimensions to the other operand. Floats know two
+/// zeros: only x + -0 and x - 0 are x.
 bool is_plain_number(const Edit& edit, ValueId id, double value, ValueId other) {
   const Tensor* tensor = edit.constant(id);
   const auto& declared = edit.graph().values[other].type.shape;

@@ -6,8 +6,8 @@
 
 namespace kawara::graph::optimise {
 
-/// Element types and extents of a graph's values, as far as they can be known before it runs. Values that are added later
-/// are told.
+/// Element types and extents of a graph's values, as far as they can be known before it runs.
+/// Values that are added later are told.
 class ValueTypes {
 public:
   explicit ValueTypes(const Graph& graph) : terms_(rewrite::terms_from_graph(graph)) {}

@@ -9,7 +9,8 @@ namespace {
 using Integers = std::vector<int64_t>;
 using views::StridedView;
 
-/// Extents that stand for symbols: larger than those of most dimensions, so small that products of two are numbers.
+/// Extents that stand for symbols: larger than those of most dimensions, so small that products of
+/// two are numbers.
 constexpr std::array<int64_t, 10> kPrimes = {10007, 10009, 10037, 10039, 10061,
                                              10067, 10069, 10079, 10091, 10093};
 
@@ -111,7 +112,8 @@ std::optional<StridedView> through_gather(const Edit& edit, const Node& node, co
   return part ? views::reshaped(*part, result) : std::nullopt;
 }
 
-/// Nodes from the value up that may be views of their first operand, and which of their outputs it is.
+/// Nodes from the value up that may be views of their first operand, and which of their outputs it
+/// is.
 std::vector<std::pair<size_t, size_t>> way_up(const Edit& edit, ValueId& value) {
   std::vector<std::pair<size_t, size_t>> way;
   while (const auto n = edit.maker(value)) {

@@ -35,8 +35,8 @@ struct EClass {
   std::optional<double> number; ///< the value of all its elements, where that is known
 };
 
-/// Terms, with equal ones in one class: hash-consed nodes, a union-find over classes, and congruence
-/// (equal operands make equal results), which `rebuild` restores after merging.
+/// Terms, with equal ones in one class: hash-consed nodes, a union-find over classes, and
+/// congruence (equal operands make equal results), which `rebuild` restores after merging.
 class EGraph {
 public:
   /// The class of a term of a known operator (term.h); nothing when its operands do not fit.

@@ -133,8 +133,8 @@ private:
       }
   }
 
-  /// Lets all classes that can be computed from `shared` do so: one large product pays off only when
-  /// all its parts are taken from it.
+  /// Lets all classes that can be computed from `shared` do so: one large product pays off only
+  /// when all its parts are taken from it.
   void change_together(std::vector<size_t>& choice, double& best) {
     total(choice);
     const std::vector<bool> is_used = used();

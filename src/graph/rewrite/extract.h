@@ -28,9 +28,10 @@ struct Choice {
   bool is_proved_best = false;
 };
 
-/// The cheapest graph for the roots. Starts from the cheapest tree for each class and from `given` (a
-/// choice that is known to be without cycles), then changes choices, one at a time and all readers of
-/// one value together, as long as the whole gets cheaper. Small problems are searched to the end.
+/// The cheapest graph for the roots. Starts from the cheapest tree for each class and from `given`
+/// (a choice that is known to be without cycles), then changes choices, one at a time and all
+/// readers of one value together, as long as the whole gets cheaper. Small problems are searched to
+/// the end.
 Choice extract(const EGraph&, const std::vector<ClassId>& roots, const std::vector<size_t>& given,
                const Cost&);
 

@@ -28,7 +28,8 @@ template <class D> struct FormulaValue {
 /// Computes formulas. A domain has the types Int, Truth and Other, and
 ///
 ///   Int integer(int64_t) · optional<int64_t> number(Int) · optional<Int> add, subtract, multiply
-///   Truth equal(Int, Int), less(Int, Int), both(Truth, Truth), either, negate(Truth), constant(bool)
+///   Truth equal(Int, Int), less(Int, Int), both(Truth, Truth), either, negate(Truth),
+///     constant(bool)
 ///   optional<vector<Int>> extents(name) · optional<Truth> is_constant(name), is_float(name)
 ///   optional<FormulaValue> attribute(name)
 ///

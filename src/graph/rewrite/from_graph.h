@@ -10,8 +10,8 @@ namespace kawara::rewrite {
 
 /// A graph as terms. What rules know is written with its attributes filled in (term.h): Reshape,
 /// Flatten, Squeeze and Unsqueeze are Reshape, parts of a Split are Slices. Other nodes, and nodes
-/// whose operands' types are not known, stay as they are: one opaque node for the node, one for each
-/// of its outputs.
+/// whose operands' types are not known, stay as they are: one opaque node for the node, one for
+/// each of its outputs.
 struct Terms {
   EGraph egraph;
   std::map<graph::ValueId, ClassId> classes;  ///< of all values
@@ -21,8 +21,8 @@ struct Terms {
 
 Terms terms_from_graph(const graph::Graph&);
 
-/// Names of opaque nodes: "Resize#12" for a node, "output#1" for what it makes, "value#7" for an input
-/// or a constant.
+/// Names of opaque nodes: "Resize#12" for a node, "output#1" for what it makes, "value#7" for an
+/// input or a constant.
 std::string value_name(graph::ValueId id);
 std::string node_name(const std::string& op, size_t node);
 std::string output_name(size_t output);

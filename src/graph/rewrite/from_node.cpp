@@ -14,7 +14,8 @@ using Ids = std::vector<ClassId>;
 /// Is a stride or an extent of a window beyond all reason? Sums of such numbers would overflow.
 bool is_wild(int64_t number) { return number < 0 || number > (1 << 30); }
 
-/// One node of the standard on its way to terms. Functions return no classes for what terms cannot say.
+/// One node of the standard on its way to terms. Functions return no classes for what terms cannot
+/// say.
 class NodeReader {
 public:
   NodeReader(EGraph& egraph, const Node& node, int64_t opset, const NodeOperands& operands)

@@ -60,7 +60,8 @@ std::optional<Type> infer_reshape(const Reader& read, const Type& x) {
   const auto [from_symbols, from] = parts(x.shape);
   const auto [to_symbols, to] = parts(*shape);
   const auto elements = graph::elements_of(to);
-  // In ONNX an extent of 0 copies the operand's, and one may be left open: other shapes cannot be written.
+  // In ONNX an extent of 0 copies the operand's, and one may be left open: other shapes cannot be
+  // written.
   if (from_symbols != to_symbols || to_symbols.size() > 1 || !elements || *elements == 0 ||
       graph::elements_of(from) != elements)
     return std::nullopt;
@@ -219,7 +220,8 @@ std::optional<Type> infer_max_pool(const Reader& read, const Type& x, Symbols& s
     return std::nullopt;
   for (size_t k = 0; k < pads->size(); ++k) {
     const size_t d = k % kernel->size();
-    // A window that lies in the padding alone has no largest element; rules know only windows with one.
+    // A window that lies in the padding alone has no largest element; rules know only windows with
+    // one.
     if ((*pads)[k] > 0 && ((*pads)[k] >= (*kernel)[d] || (*dilations)[d] != 1))
       return std::nullopt;
   }

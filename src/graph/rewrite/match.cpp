@@ -250,7 +250,8 @@ std::vector<Match> matches(const EGraph& egraph, const Rule& rule, size_t limit)
       return found;
     ops.push_back(*op);
   }
-  // Proofs are about real numbers, and operators need not exist for other types: there elements only move.
+  // Proofs are about real numbers, and operators need not exist for other types: there elements
+  // only move.
   const bool any_type = std::all_of(rule.left.begin(), rule.left.end(), only_moves) &&
                         std::all_of(rule.right.begin(), rule.right.end(), only_moves);
   for (const ClassId first : egraph.with_op(ops[0])) {

@@ -23,8 +23,8 @@ struct Match {
 };
 
 /// The places where the left sides and the conditions of a rule hold, at most `limit` of them, in
-/// ascending order of the roots. Only classes whose type is known take part; what is not floating point is
-/// only moved.
+/// ascending order of the roots. Only classes whose type is known take part; what is not floating
+/// point is only moved.
 std::vector<Match> matches(const EGraph&, const Rule&, size_t limit);
 
 /// The same for one pattern and one class; conditions are not looked at.

@@ -30,7 +30,8 @@ struct AttributePattern {
 };
 
 /// One side of a rule: an operator applied to patterns, a variable for a tensor, or a number for a
-/// constant tensor with equal elements. On the right, `number(e)` is the number of the attribute `e`.
+/// constant tensor with equal elements. On the right, `number(e)` is the number of the attribute
+/// `e`.
 struct Pattern {
   enum class Kind : uint8_t { Variable, Number, Operator };
   Kind kind = Kind::Variable;
@@ -42,9 +43,9 @@ struct Pattern {
   std::string rest; ///< variable that stands for all other attributes; empty when there are none
 };
 
-/// left[k] may be replaced by right[k], for every k, where the conditions hold, and where both sides
-/// have the same type and shape. A rule with several sides replaces values that are computed from the
-/// same operands.
+/// left[k] may be replaced by right[k], for every k, where the conditions hold, and where both
+/// sides have the same type and shape. A rule with several sides replaces values that are computed
+/// from the same operands.
 struct Rule {
   std::string name;
   Numerics needs = Numerics::Exact;
@@ -60,12 +61,12 @@ struct Rule {
 ///     -> PATTERN [, PATTERN]        Transpose(x, perm=compose(p, q))
 ///     where CONDITION, ...          rank(x) == 2, constant(w)
 ///
-/// `for f in (Relu, Tanh)` after the contract makes one rule for each operator, called NAME_Relu, ...
-/// `Concat(x..., axis=k)` stands for two, three and four operands x1, x2, ...; also around a pattern:
-/// `Concat(Relu(x)..., axis=k)`. `Conv(x, w, ..a)` binds all attributes to `a`, `Conv(x, w, ..a) as y`
-/// the result to `y`. `#` begins a comment.
-/// Refuses text that is no rule, an operator or function that is not known, a wrong number of operands,
-/// and a variable on the right that the left does not bind (K0580).
+/// `for f in (Relu, Tanh)` after the contract makes one rule for each operator, called NAME_Relu,
+/// ... `Concat(x..., axis=k)` stands for two, three and four operands x1, x2, ...; also around a
+/// pattern: `Concat(Relu(x)..., axis=k)`. `Conv(x, w, ..a)` binds all attributes to `a`, `Conv(x,
+/// w, ..a) as y` the result to `y`. `#` begins a comment. Refuses text that is no rule, an operator
+/// or function that is not known, a wrong number of operands, and a variable on the right that the
+/// left does not bind (K0580).
 Parsed<std::vector<Rule>> parse_rules(const SourcePtr& source);
 
 /// The rules that come with Kawara.

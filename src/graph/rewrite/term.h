@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-/// Graph rewriting by equality saturation. All that is computed from a graph's inputs is put into one
-/// e-graph, rules add what is equal, and the cheapest graph is taken out again (rewrite.h).
+/// Graph rewriting by equality saturation. All that is computed from a graph's inputs is put into
+/// one e-graph, rules add what is equal, and the cheapest graph is taken out again (rewrite.h).
 namespace kawara::rewrite {
 
 using graph::DataType;
@@ -57,14 +57,15 @@ enum class Kind : uint8_t {
   Other    ///< Softmax, BatchNormalization, pools
 };
 
-/// An operator that rules may name. Its meaning is that of the standard's operator of this name with
-/// these attributes, all of which are written out:
+/// An operator that rules may name. Its meaning is that of the standard's operator of this name
+/// with these attributes, all of which are written out:
 ///
 ///   Transpose perm · Reshape shape · Slice starts, counts, steps (one per dimension, steps >= 1)
 ///   Concat axis · Expand shape · Reduce... axes (ascending), keepdims · Softmax axis (the last
 ///   standard's: one dimension) · Clip min, max · Conv strides, pads, dilations, group
 ///   Gemm alpha, beta, transA, transB · BatchNormalization epsilon
-///   MaxPool kernel_shape, strides, pads, dilations (each window has an element) · LeakyRelu, Elu, HardSigmoid alpha (, beta)
+///   MaxPool kernel_shape, strides, pads, dilations (each window has an element) ·
+///     LeakyRelu, Elu, HardSigmoid alpha (, beta)
 struct OperatorInfo {
   std::string_view name;
   Kind kind = Kind::Other;
@@ -79,8 +80,8 @@ const std::vector<OperatorInfo>& operator_infos();
 std::optional<Type> infer(const std::string& op, const Attrs& attributes,
                           const std::vector<Type>& operands, Symbols& symbols);
 
-/// The shape to which two shapes are broadcast; nothing when they do not fit, or when that depends on
-/// the value of a symbol.
+/// The shape to which two shapes are broadcast; nothing when they do not fit, or when that depends
+/// on the value of a symbol.
 std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
 
 } // namespace kawara::rewrite

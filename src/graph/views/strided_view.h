@@ -7,18 +7,20 @@
 
 namespace kawara::graph::views {
 
-/// Steps through the elements of another value: so many, each `stride` elements further. With a stride of 0 the same element is
-/// seen again and again.
+/// Steps through the elements of another value: so many, each `stride` elements further. With a
+/// stride of 0 the same element is seen again and again.
 struct Walk {
   int64_t extent = 1, stride = 0;
   friend bool operator==(const Walk&, const Walk&) = default;
 };
 using Walks = std::vector<Walk>;
 
-/// A value whose elements are elements of another one, its base: element (i, j, ...) lies `offset` plus the steps of all its walks
-/// behind the base's first. What reshapes, transposes, cuts and repeats such a view makes one again:
+/// A value whose elements are elements of another one, its base: element (i, j, ...) lies `offset`
+/// plus the steps of all its walks behind the base's first. What reshapes, transposes, cuts and
+/// repeats such a view makes one again:
 ///
-///   base [2, 5, 36]     reshaped [2, 5, 3, 4, 3], transposed [2, 0, 3, 1, 4], part 1 of the first dimension
+///   base [2, 5, 36]     reshaped [2, 5, 3, 4, 3], transposed [2, 0, 3, 1, 4],
+///                       part 1 of the first dimension
 ///   view [2, 4, 5, 3]   offset 12, walks (2, 180), (4, 3), (5, 36), (3, 1)
 struct StridedView {
   int64_t base_elements = 1;
@@ -46,8 +48,9 @@ std::optional<StridedView> cut(const StridedView&, size_t dim, int64_t start, in
 /// Dimensions of extent 1 repeated, and new ones in front.
 std::optional<StridedView> expanded(const StridedView&, const Shape&);
 
-/// A view as operators of the standard, each of which is left out where its list is empty: the base reshaped, cut, in another
-/// order of dimensions, reshaped, expanded, and at last under the view's shape.
+/// A view as operators of the standard, each of which is left out where its list is empty: the base
+/// reshaped, cut, in another order of dimensions, reshaped, expanded, and at last under the view's
+/// shape.
 struct ViewSteps {
   Shape split;
   std::vector<int64_t> starts, counts; ///< by dimension of `split`

@@ -11,7 +11,8 @@ struct Constants {
   Piece head_root, root_two, one, half; ///< of attention and GELU
 };
 
-/// [batch, tokens, hidden] as [batch, heads, tokens, hidden / heads], or with the last two exchanged.
+/// [batch, tokens, hidden] as [batch, heads, tokens, hidden / heads], or with the last two
+/// exchanged.
 Piece split_heads(Net& net, const std::string& name, const Piece& x,
                   const std::vector<int64_t>& order) {
   const Shape shape{x.shape[0], x.shape[1], kHeads, kHidden / kHeads};

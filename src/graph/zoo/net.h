@@ -4,16 +4,17 @@
 
 namespace kawara::graph::zoo {
 
-/// A value of a net with its shape. A symbolic extent counts as the number that it is estimated with.
+/// A value of a net with its shape. A symbolic extent counts as the number that it is estimated
+/// with.
 struct Piece {
   ValueId id = kAbsent;
   Shape shape;
   int64_t channels() const { return shape[1]; }
 };
 
-/// Builds a net layer by layer and counts its weights and operations. Names of layers become names of
-/// nodes and weights. Weights are pseudo-random, uniform around 0 and scaled by the number of elements that
-/// each result sums up, so that activations keep their size from layer to layer.
+/// Builds a net layer by layer and counts its weights and operations. Names of layers become names
+/// of nodes and weights. Weights are pseudo-random, uniform around 0 and scaled by the number of
+/// elements that each result sums up, so that activations keep their size from layer to layer.
 class Net {
 public:
   /// Without elements, weights have shapes only: the graph cannot be run, but the counts are right.

@@ -28,13 +28,15 @@ class ElementTable {
 public:
   size_t add(const Element&); ///< the number of an equal element if there is one
   std::optional<size_t> find(const Element&) const;
-  /// The two are a known number of elements apart, at equal values of the variables. Much cheaper than `are_apart`, which finds more.
+  /// The two are a known number of elements apart, at equal values of the variables. Much cheaper
+  /// than `are_apart`, which finds more.
   bool are_far_apart(size_t a, size_t b) const;
   const Element& operator[](size_t id) const { return elements_[id]; }
   size_t size() const { return elements_.size(); }
 
 private:
-  /// One index: the terms of its sum, numbered by spelling, plus constants first..last over the lanes.
+  /// One index: the terms of its sum, numbered by spelling, plus constants first..last over the
+  /// lanes.
   struct Reach {
     size_t terms = 0;
     int64_t first = 0, last = 0;

@@ -7,9 +7,9 @@
 
 namespace kawara::kernel {
 
-/// What follows from the bounds of the loops around a place, from the conditions above it that compare what these loops
-/// count, and from parameters not being negative.
-/// Cheap and incomplete: no answer means that nothing was found, not that there is nothing.
+/// What follows from the bounds of the loops around a place, from the conditions above it that
+/// compare what these loops count, and from parameters not being negative. Cheap and incomplete: no
+/// answer means that nothing was found, not that there is nothing.
 ///
 ///   for k_0 in range(0, (K + 255)//256): for k_1 in range(0, min(256, K - 256*k_0)): ...
 ///   the inner loop runs at least once: K - 256*k_0 >= K - (K + 255 - 255) + 1 = 1

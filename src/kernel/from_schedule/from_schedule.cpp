@@ -103,8 +103,8 @@ private:
     return nodes;
   }
 
-  /// isl repeats the marks of loops that it left out before each statement of the sequence inside: those are
-  /// one body, and share what it allocates.
+  /// isl repeats the marks of loops that it left out before each statement of the sequence inside:
+  /// those are one body, and share what it allocates.
   void sequence(const std::vector<isl::ast_node>& nodes, std::optional<LoopId> loop, Block& out) {
     for (size_t i = 0; i < nodes.size(); ++i) {
       const auto left_out = bare_mark(nodes[i]);
@@ -132,8 +132,8 @@ private:
     return has_loop(mark.node()) ? std::nullopt : std::optional(loop_of_mark(mark.id()));
   }
 
-  /// What stands for a loop: several loops, where isl cut it in parts, and bare bodies, where it knew the
-  /// value and left the loop out.
+  /// What stands for a loop: several loops, where isl cut it in parts, and bare bodies, where it
+  /// knew the value and left the loop out.
   void marked(const isl::ast_node& n, LoopId loop, Block& out) {
     if (has_loop(n))
       return n.isa<isl::ast_node_block>() ? parts(n.as<isl::ast_node_block>(), loop, out)
@@ -142,7 +142,8 @@ private:
       out.push_back(std::move(stmt));
   }
 
-  /// Bare bodies side by side run one after the other, so they can share what an iteration allocates.
+  /// Bare bodies side by side run one after the other, so they can share what an iteration
+  /// allocates.
   void parts(const isl::ast_node_block& block, LoopId loop, Block& out) {
     Block bare;
     std::vector<isl::ast_node> together;
@@ -192,7 +193,8 @@ private:
     const std::string iterator = n.iterator().as<isl::ast_expr_id>().id().name();
     const Expr lo = expr(n.init());
     if (!loop) {
-      // Where isl does not see that the loops around leave one iteration of a statement, it names that one by a loop of its own.
+      // Where isl does not see that the loops around leave one iteration of a statement, it names
+      // that one by a loop of its own.
       KAWARA_CHECK(n.is_degenerate(), "isl made a loop that the order does not have");
       values_[iterator] = lo;
       return node(n.body(), std::nullopt, out);
@@ -244,8 +246,8 @@ private:
     return used_buffers(part).contains(buffer);
   }
 
-  /// Lanes are proved for consecutive values of a loop. Lanes of a loop that isl found to skip values
-  /// reach further: they need a proof of their own, or there are fewer of them.
+  /// Lanes are proved for consecutive values of a loop. Lanes of a loop that isl found to skip
+  /// values reach further: they need a proof of their own, or there are fewer of them.
   int64_t lanes_of(LoopId loop, int64_t step) const {
     const int64_t width = schedule_.order[loop].marks.vector_width;
     if (width <= 1 || step == 1)
@@ -267,8 +269,8 @@ private:
     return op == poly::AstOp::Lt ? bound : plus_one(bound);
   }
 
-  /// The loop's name, marked apart from an enclosing loop of the same name: fusing nests whose loops
-  /// stand in different orders makes such pairs.
+  /// The loop's name, marked apart from an enclosing loop of the same name: fusing nests whose
+  /// loops stand in different orders makes such pairs.
   std::string free_name(LoopId loop) const {
     std::string name = schedule_.order[loop].name;
     while (open_.contains(name))
@@ -302,8 +304,8 @@ private:
     out.emplace_back(std::move(result));
   }
 
-  /// Parts of the loop, where only the condition stands between it and its mark: isl may have left the loop out in one
-  /// branch and not in the other.
+  /// Parts of the loop, where only the condition stands between it and its mark: isl may have left
+  /// the loop out in one branch and not in the other.
   void branch(const isl::ast_node& n, std::optional<LoopId> loop, Block& out) {
     if (loop)
       marked(n, *loop, out);
@@ -439,8 +441,8 @@ bool fits_on_chip(const Buffer& buffer) {
 
 bool is_thread_loop(const For& loop) { return poly::is_thread(loop.marks.axis); }
 
-/// Buffers allocated in one thread loop and touched in another inside it: neither a block nor a thread
-/// has them to itself.
+/// Buffers allocated in one thread loop and touched in another inside it: neither a block nor a
+/// thread has them to itself.
 std::set<uint32_t> allocated_between_threads(const Block& body) {
   std::set<uint32_t> found;
   LoopsAround around;

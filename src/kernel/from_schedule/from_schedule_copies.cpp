@@ -38,8 +38,8 @@ bool is_thread_loop(const poly::Order& order, LoopId loop) {
   return poly::is_thread(order[loop].marks.axis);
 }
 
-/// The loops of `path` outside all threads, when threads inside one thread's iteration share the copy; else
-/// all of them.
+/// The loops of `path` outside all threads, when threads inside one thread's iteration share the
+/// copy; else all of them.
 std::vector<LoopId> outside_threads(const poly::Order& order, std::vector<LoopId> path,
                                     const std::vector<Access>& accesses) {
   const auto first = std::find_if(path.begin(), path.end(),
@@ -76,7 +76,8 @@ std::optional<SingleCopy> single_copy(const schedule::Schedule& s, uint32_t tens
                                       const std::vector<Access>& accesses) {
   std::vector<LoopId> path = outside_threads(s.order, shared_path(s.order, accesses), accesses);
   const size_t dims = s.scop.tensors[tensor].private_dims;
-  // Loops may share a copy that is kept over several of their iterations: the place is further out then.
+  // Loops may share a copy that is kept over several of their iterations: the place is further out
+  // then.
   for (; !path.empty(); path.pop_back())
     if (runs_one_by_one(s.order, path.back()) &&
         copies_by_iteration(s, accesses, dims, path.size()).is_bijective())
@@ -111,7 +112,8 @@ bool share_iteration(const schedule::Schedule& s, uint32_t a, uint32_t b, LoopId
   return !iterations(a).intersect(iterations(b)).is_empty();
 }
 
-/// Of two parts of one loop that isl tore, each has a statement that the other lacks: it tears between statements alone.
+/// Of two parts of one loop that isl tore, each has a statement that the other lacks: it tears
+/// between statements alone.
 bool is_torn(const schedule::Schedule& s, const Statements& one, const Statements& other,
              LoopId loop) {
   for (const uint32_t a : one)

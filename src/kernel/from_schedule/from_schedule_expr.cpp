@@ -48,7 +48,8 @@ BinaryOp binary_of(AstOp op) {
   }
 }
 
-/// isl writes a condition that always holds as 1: what it knows already may leave nothing of a part of an `or`.
+/// isl writes a condition that always holds as 1: what it knows already may leave nothing of a part
+/// of an `or`.
 Expr as_condition(const Expr& e) {
   return e.type().elem == scalar::Elem::Bool ? e : binary(BinaryOp::Ne, e, scalar::int_lit(0));
 }

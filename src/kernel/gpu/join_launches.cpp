@@ -53,7 +53,8 @@ bool may_join(const Kernel& kernel, const Launch& a, const Launch& b) {
          !meet(buffers_stored_in(b.body), buffers_touched_in(a.body));
 }
 
-/// The body with the block's place in a grid of its own, `number` counting its blocks, and threads of `launch`.
+/// The body with the block's place in a grid of its own, `number` counting its blocks, and threads
+/// of `launch`.
 Block placed(const Launch& own, const Expr& number, const Launch& launch) {
   const int64_t nx = *scalar::constant_of(own.blocks[0]), ny = *scalar::constant_of(own.blocks[1]);
   const auto quotient = [&](int64_t by) { return binary(BinaryOp::FloorDiv, number, int_lit(by)); };

@@ -13,8 +13,9 @@ namespace kawara::kernel {
 ///              if block_x < 52: A_padded[256*block_x + thread_x] = ...
 ///              else: B_padded[256*(block_x - 52) + thread_x] = ...
 ///
-/// Needs    the same threads and constant grids; loads, arithmetic and stores without loops, barriers or
-///          shared memory; no buffer that one of them stores and the other touches; nothing prepared.
+/// Needs    the same threads and constant grids; loads, arithmetic and stores without loops,
+///          barriers or shared memory; no buffer that one of them stores and the other touches;
+///          nothing prepared.
 Kernel join_launches(Kernel);
 
 } // namespace kawara::kernel

@@ -58,7 +58,8 @@ public:
         flush();
         result.push_back(stmt);
       } else {
-        // Nests side by side share the threads of a launch, those of each axis: together they may be too many.
+        // Nests side by side share the threads of a launch, those of each axis: together they may
+        // be too many.
         Block longer = plain;
         longer.push_back(stmt);
         if (count_of(threads_of(longer)) > kMostThreads && !has_definition(plain))
@@ -93,7 +94,8 @@ private:
           scalar::simplify(loop->lo + scalar::var(block_vars_[a]) * int_lit(loop->step));
       body = substitute_var(loop->body, loop->var, value);
     }
-    // Within one statement they cannot be launched apart: loops of the last axes run on one thread then.
+    // Within one statement they cannot be launched apart: loops of the last axes run on one thread
+    // then.
     for (const Axis axis : {Axis::ThreadZ, Axis::ThreadY})
       if (count_of(threads_of(body)) > kMostThreads)
         body = without_threads(body, axis);

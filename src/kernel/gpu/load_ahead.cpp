@@ -169,8 +169,8 @@ Block ahead(Kernel& kernel, const For& loop) {
   steps.body.emplace_back(ring->await);
   steps.body.emplace_back(Barrier{});
   const Expr next = scalar::var(loop.var) + int_lit(1);
-  // After the last step nobody uses them. Where all slots are full by then they are loaded even so: a condition would
-  // keep the products on either side of it.
+  // After the last step nobody uses them. Where all slots are full by then they are loaded even so:
+  // a condition would keep the products on either side of it.
   const Block more = first.set(false, ring->stage, slot_at(next));
   if (*hi - *lo >= ring->await.pending + 2)
     add(more);

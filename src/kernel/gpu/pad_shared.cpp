@@ -44,8 +44,8 @@ private:
     }
   }
 
-  /// Neighbouring elements that belong to one thread, up to a piece of 16 bytes: they are read at once where rows keep
-  /// them aligned.
+  /// Neighbouring elements that belong to one thread, up to a piece of 16 bytes: they are read at
+  /// once where rows keep them aligned.
   int64_t run_of(const Buffer& b, const Expr& index) const {
     int64_t run = kPieceBytes / scalar::bytes_of(b.elem);
     bool has_thread = false;
@@ -72,8 +72,8 @@ bool is_multiple_of(const Expr& e, int64_t of) {
                                                [&](const auto& t) { return t.second % of == 0; });
 }
 
-/// The position of the same elements when each row is longer by so many elements; nothing for vectors that may go on in the
-/// next row.
+/// The position of the same elements when each row is longer by so many elements; nothing for
+/// vectors that may go on in the next row.
 std::optional<Expr> moved(const Expr& position, int64_t row, int64_t longer) {
   const auto* ramp = scalar::as<scalar::Ramp>(position);
   const Expr first = ramp != nullptr ? ramp->base : position;

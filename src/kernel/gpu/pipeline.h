@@ -20,8 +20,9 @@ namespace kawara::kernel {
 ///                commit
 ///                ... T[k % 3, i] ...
 ///
-/// Needs    the buffers allocated around everything in the loop; copies from buffers that the launch does
-///          not write, first in the body, and a barrier after them. Elsewhere the mark is dropped.
+/// Needs    the buffers allocated around everything in the loop; copies from buffers that the
+///          launch does not write, first in the body, and a barrier after them. Elsewhere the mark
+///          is dropped.
 Kernel pipeline(Kernel);
 
 } // namespace kawara::kernel

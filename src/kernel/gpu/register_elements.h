@@ -4,9 +4,9 @@
 
 namespace kawara::kernel {
 
-/// Keeps small buffers that a thread has to itself in variables, one for each element it touches, or in a private
-/// array of just those elements where some accesses are vectors and others not. The kernel's body is that of
-/// `launch`.
+/// Keeps small buffers that a thread has to itself in variables, one for each element it touches,
+/// or in a private array of just those elements where some accesses are vectors and others not. The
+/// kernel's body is that of `launch`.
 ///
 ///   before   shared T: f32[64]:                  each element touched by one thread only
 ///              T[thread_x*4] = a

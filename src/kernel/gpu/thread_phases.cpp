@@ -28,8 +28,8 @@ Block unbound(Block block) {
   return block;
 }
 
-/// Positions that are named before loops bound to threads (a bound loop that two others became names both), written out:
-/// what is inside may be a phase of its own, which sees no names.
+/// Positions that are named before loops bound to threads (a bound loop that two others became
+/// names both), written out: what is inside may be a phase of its own, which sees no names.
 Block without_names(Block block) {
   for (size_t n = 0; n < block.size(); ++n) {
     for_blocks(block[n], [](Block& inside) { inside = without_names(std::move(inside)); });
@@ -64,8 +64,8 @@ public:
     thread_vars_ = {launch.thread_vars.begin(), launch.thread_vars.end()};
   }
 
-  /// Which threads take part: those for which the conditions hold, and on the axes that no loop around
-  /// is bound to the first.
+  /// Which threads take part: those for which the conditions hold, and on the axes that no loop
+  /// around is bound to the first.
   struct Place {
     std::vector<Expr> conditions;
     std::array<bool, 3> is_bound = {};
@@ -218,8 +218,9 @@ private:
     return partials;
   }
 
-  /// Whether some block may have no iteration that updates the element, and so must not touch it: another block may have it. Two
-  /// blocks that both have iterations have elements of their own, or the schedule would not be legal.
+  /// Whether some block may have no iteration that updates the element, and so must not touch it:
+  /// another block may have it. Two blocks that both have iterations have elements of their own, or
+  /// the schedule would not be legal.
   bool may_be_of_another_block(const For& loop, const Store& update) const {
     const Scope scope = kernel_.buffers[update.buffer].scope;
     if (scope != Scope::Argument && scope != Scope::Workspace)

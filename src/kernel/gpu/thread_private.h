@@ -4,8 +4,8 @@
 
 namespace kawara::kernel {
 
-/// Buffers of which, as far as indices show, every element that a block touches is touched by one of its
-/// threads only: the index tells the thread, in the same way wherever the buffer occurs.
+/// Buffers of which, as far as indices show, every element that a block touches is touched by one
+/// of its threads only: the index tells the thread, in the same way wherever the buffer occurs.
 ///
 ///   C[block_x*128 + thread_x*8 + i] with i in 0..7      the thread is (index // 8) % 16
 ///

@@ -4,8 +4,8 @@
 
 namespace kawara::kernel {
 
-/// Full blocks apart from partial ones: where all threads of a block have only full tiles, bounds and
-/// conditions are left out. The kernel's body is that of `launch`.
+/// Full blocks apart from partial ones: where all threads of a block have only full tiles, bounds
+/// and conditions are left out. The kernel's body is that of `launch`.
 ///
 ///   before   if block_x*128 + thread_x < N:
 ///              for i in range(0, min(4, M - 4*block_y)): ...
@@ -13,8 +13,8 @@ namespace kawara::kernel {
 ///              for i in range(0, 4): ...
 ///            else: the same as before
 ///
-/// All threads of a block decide alike, so barriers may stand inside. What depends on variables without
-/// constant ends stays as it is in both.
+/// All threads of a block decide alike, so barriers may stand inside. What depends on variables
+/// without constant ends stays as it is in both.
 Kernel uniform_tiles(Kernel, const Launch& launch);
 
 } // namespace kawara::kernel

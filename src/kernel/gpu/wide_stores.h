@@ -4,8 +4,8 @@
 
 namespace kawara::kernel {
 
-/// Stores neighbouring elements of global memory, that statements following each other store one by one, in pieces of up to 16
-/// bytes. The kernel's body is that of `launch`.
+/// Stores neighbouring elements of global memory, that statements following each other store one by
+/// one, in pieces of up to 16 bytes. The kernel's body is that of `launch`.
 ///
 ///   before   D[thread_x*8] = select(c0, a, 0)               D: bf16
 ///            ...
@@ -15,8 +15,8 @@ namespace kawara::kernel {
 ///              ...
 ///              D[ramp(thread_x*8, 1, 8)] = D_wide[ramp(0, 1, 8)]
 ///
-/// Needs    floats, elements in the order of memory, at a position that is a multiple of the piece as far as indices
-///          show; values that are not made of the buffer's own elements.
+/// Needs    floats, elements in the order of memory, at a position that is a multiple of the piece
+///          as far as indices show; values that are not made of the buffer's own elements.
 Kernel wide_stores(Kernel, const Launch& launch);
 
 } // namespace kawara::kernel

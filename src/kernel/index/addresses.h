@@ -19,11 +19,11 @@ namespace kawara::kernel {
 ///                for j in range(0, N):
 ///                  C[C_row + j] += A[A_row + k] * B[B_row + j]
 ///
-/// An access that uses such a row has one flat index, the element's place in row-major order (kernel.h);
-/// the others keep an index per dimension. Constant distances are not part of a row, so that
-/// neighbouring elements share one. Only what takes a multiplication or a division is worth a row.
-/// Nothing moves out of a parallel loop: its body becomes a function of its own, and what was computed outside
-/// is opaque to a compiler there.
+/// An access that uses such a row has one flat index, the element's place in row-major order
+/// (kernel.h); the others keep an index per dimension. Constant distances are not part of a row, so
+/// that neighbouring elements share one. Only what takes a multiplication or a division is worth a
+/// row. Nothing moves out of a parallel loop: its body becomes a function of its own, and what was
+/// computed outside is opaque to a compiler there.
 Kernel addresses(Kernel);
 
 } // namespace kawara::kernel

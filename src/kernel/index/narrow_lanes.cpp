@@ -55,7 +55,8 @@ Expr small(const Expr& e, const std::map<uint32_t, Type>& narrow) {
   return scalar::cast(e, type);
 }
 
-/// Finds variables of i64 lanes that only ever hold small numbers, and are read to be updated and to be reduced only.
+/// Finds variables of i64 lanes that only ever hold small numbers, and are read to be updated and
+/// to be reduced only.
 class Finder {
 public:
   explicit Finder(const Kernel& kernel) : kernel_(kernel) {
@@ -95,7 +96,8 @@ private:
     at->second = at->second && is_good;
   }
 
-  /// Reads other than in an update of the variable itself and in a reduction of extremes disqualify it.
+  /// Reads other than in an update of the variable itself and in a reduction of extremes disqualify
+  /// it.
   void look(const Stmt& stmt) {
     const auto* assign = std::get_if<Assign>(&stmt);
     if (const auto* define = std::get_if<Define>(&stmt))

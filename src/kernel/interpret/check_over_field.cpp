@@ -16,8 +16,9 @@ namespace {
 
 using scalar::BinaryOp;
 
-/// exp(nan_min(0, x)) and exp(nan_max(c, x)) become exp(x): bounds that are proved to change nothing that is seen
-/// (bounded_exp.h, unshifted_exp.h), but would not hold in the order of elements.
+/// exp(nan_min(0, x)) and exp(nan_max(c, x)) become exp(x): bounds that are proved to change
+/// nothing that is seen (bounded_exp.h, unshifted_exp.h), but would not hold in the order of
+/// elements.
 Kernel without_bounds_of_exp(Kernel kernel) {
   const auto unbounded = [](const Expr& e) {
     const auto* call = scalar::as<scalar::Unary>(e);

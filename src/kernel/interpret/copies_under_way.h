@@ -8,8 +8,9 @@
 
 namespace kawara::kernel {
 
-/// Elements that asynchronous copies of a block's threads have not brought yet, as far as anybody knows: a thread closes groups of
-/// its copies one after the other (Commit) and waits for all but the last few (Await).
+/// Elements that asynchronous copies of a block's threads have not brought yet, as far as anybody
+/// knows: a thread closes groups of its copies one after the other (Commit) and waits for all but
+/// the last few (Await).
 class CopiesUnderWay {
 public:
   using ElementKey = std::pair<uint64_t, int64_t>; ///< storage and element

@@ -1,7 +1,8 @@
-// Launches of warpgroups. Threads run one at a time until they must wait. Asynchronous operations are done at the
-// worst moment: a bulk load spoils its destination when it begins and fills it when nobody can go on
-// without; a product reads its operands, and a bulk store its source, when somebody waits for it. So a
-// wait too few shows as an element that is not written, or written too early.
+// Launches of warpgroups. Threads run one at a time until they must wait. Asynchronous operations
+// are done at the worst moment: a bulk load spoils its destination when it begins and fills it when
+// nobody can go on without; a product reads its operands, and a bulk store its source, when
+// somebody waits for it. So a wait too few shows as an element that is not written, or written too
+// early.
 
 #include "kernel/gpu/warpgroup/fragment.h"
 #include "kernel/interpret/machine.h"
@@ -344,7 +345,8 @@ bool Machine::obey_one(const Mma& s) {
   return true;
 }
 
-/// An element of a tile that the threads of this warp have between them (fragment.h), for the oldest product.
+/// An element of a tile that the threads of this warp have between them (fragment.h), for the
+/// oldest product.
 Value Machine::private_operand(const Mma& s, int64_t row, int64_t k) {
   const int64_t y = row % kFragmentY, half = row / kFragmentY % 2;
   const int64_t first = thread_ / kThreadsOfWarp * kThreadsOfWarp;
@@ -381,7 +383,8 @@ void Machine::finish_product() {
   for (int64_t element = 0; element < columns / 2; ++element) {
     const int64_t row = 16 * warp + element / 2 % 2 * 8 + y;
     const int64_t column = element / 4 * 8 + 2 * x + element % 2;
-    // Of elements past the end of a tensor nobody wrote a first value; nobody reads their sum either.
+    // Of elements past the end of a tensor nobody wrote a first value; nobody reads their sum
+    // either.
     if (!s.starts_at_zero && !storage_[s.c].is_written.at(static_cast<size_t>(element)))
       continue;
     Value sum = s.starts_at_zero ? zero(sums) : read(s.c, element);

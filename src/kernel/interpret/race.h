@@ -23,7 +23,8 @@ public:
     loops_.back().var = loop_var;
   }
   void iterate(int64_t value);
-  /// Iterations from `first` on of the innermost loop have met: what each of them did before comes before what any of them does next.
+  /// Iterations from `first` on of the innermost loop have met: what each of them did before comes
+  /// before what any of them does next.
   void meet(int64_t first, int64_t count);
   void leave() { loops_.pop_back(); }
 

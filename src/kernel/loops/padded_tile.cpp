@@ -16,8 +16,8 @@ namespace {
 using scalar::as;
 using scalar::int_lit;
 
-/// A perfect nest around one store: loops without their bodies, outermost first, and the bounds that
-/// they have in a full tile.
+/// A perfect nest around one store: loops without their bodies, outermost first, and the bounds
+/// that they have in a full tile.
 struct PaddedNest {
   std::vector<For> loops;
   std::map<uint32_t, FullBounds> full; ///< by variable
@@ -82,7 +82,8 @@ VarSet with_epilogue(VarSet vars, const std::vector<For>& loops) {
   return vars;
 }
 
-/// Every load that follows a loop with an edge reads an element of a packed buffer, also beyond the edge.
+/// Every load that follows a loop with an edge reads an element of a packed buffer, also beyond the
+/// edge.
 bool reads_packed_elements(const Kernel& kernel, const Expr& value, const VarSet& with_edge,
                            const Ranges& ranges) {
   bool holds = true;
@@ -141,8 +142,8 @@ std::optional<Roles> roles_of(const PaddedNest& nest) {
       roles.outer.push_back(loop);
       continue;
     }
-    // A tile whose edge moves along the reduction would add what lies beyond it, and its results are stored where there
-    // is no reduction.
+    // A tile whose edge moves along the reduction would add what lies beyond it, and its results
+    // are stored where there is no reduction.
     if (is_tile && (mentions_any(loop.lo, reductions) || mentions_any(loop.hi, reductions)))
       return std::nullopt;
     roles.inner.push_back(loop);
@@ -168,8 +169,8 @@ void as_plain_lanes(std::vector<For>& loops) {
   }
 }
 
-/// Elements that a store moves by when a variable grows by one, in row-major order; nothing where that is
-/// no constant.
+/// Elements that a store moves by when a variable grows by one, in row-major order; nothing where
+/// that is no constant.
 std::optional<int64_t> step_of(const Kernel& kernel, const Store& store, uint32_t var) {
   const std::vector<Expr>& shape = kernel.buffers[store.buffer].shape;
   std::optional<int64_t> stride = 1;
@@ -188,8 +189,8 @@ std::optional<int64_t> step_of(const Kernel& kernel, const Store& store, uint32_
   return step;
 }
 
-/// Loops of a tile that end in those of an instruction whose results are one of its registers (target::Intrinsic::is_tile):
-/// how many these are; 0 for others.
+/// Loops of a tile that end in those of an instruction whose results are one of its registers
+/// (target::Intrinsic::is_tile): how many these are; 0 for others.
 size_t register_loops(const std::vector<For>& loops, const std::map<uint32_t, FullBounds>& bounds) {
   const target::Intrinsic* data = target::find_intrinsic(loops.back().marks.instruction);
   if (data == nullptr || !data->is_tile)

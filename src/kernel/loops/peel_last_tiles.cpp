@@ -22,8 +22,9 @@ bool becomes_straight(const For& loop) {
   return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0;
 }
 
-/// Loops inside one over tiles, or over blocks of tiles, that end at a constant in all its iterations but the last: min(6, 111 - 6*i_0),
-/// and in blocks of three tiles min(3, 19 - 3*i_0) and min(6, 111 - 18*i_0 - 6*i_1).
+/// Loops inside one over tiles, or over blocks of tiles, that end at a constant in all its
+/// iterations but the last: min(6, 111 - 6*i_0), and in blocks of three tiles min(3, 19 - 3*i_0)
+/// and min(6, 111 - 18*i_0 - 6*i_1).
 class EarlyEnds {
 public:
   EarlyEnds(const For& tiles, int64_t first, int64_t last)
@@ -97,7 +98,8 @@ private:
   std::vector<Full> full_;
 };
 
-/// Whether all that is multiplied lies in packed buffers: such tiles are filled up instead (padded_tile.h).
+/// Whether all that is multiplied lies in packed buffers: such tiles are filled up instead
+/// (padded_tile.h).
 bool reads_packed_elements_only(const Kernel& kernel, const Store& update) {
   bool holds = true;
   scalar::visit(update.value, [&](const Expr& e) {
@@ -107,8 +109,8 @@ bool reads_packed_elements_only(const Kernel& kernel, const Store& update) {
   return holds;
 }
 
-/// Loops that run over register tiles of sums; the tiles of packed copies have their own ways, and so have those of instructions
-/// whose operands are packed, and the columns of all instructions.
+/// Loops that run over register tiles of sums; the tiles of packed copies have their own ways, and
+/// so have those of instructions whose operands are packed, and the columns of all instructions.
 bool has_plain_tiles(const Kernel& kernel, const For& tiles) {
   bool has_update = false, is_plain = true, has_instruction = false, reads_others = false;
   visit(tiles.body, [&](const Store& store) {
@@ -125,8 +127,8 @@ bool has_plain_tiles(const Kernel& kernel, const For& tiles) {
   return has_update && is_plain && (!has_instruction || reads_others);
 }
 
-/// Whether there are vectors of copies that read their lanes apart: rows of squares, which are transposed in registers
-/// where it is known how many there are.
+/// Whether there are vectors of copies that read their lanes apart: rows of squares, which are
+/// transposed in registers where it is known how many there are.
 bool has_squares(const For& tiles) {
   const bool is_plain = !has(tiles.body, [](const Store& store) {
     return store.op != ReduceOp::None;
@@ -145,7 +147,8 @@ bool has_squares(const For& tiles) {
          });
 }
 
-/// The last value of the loop's variable where its tiles are smaller than the others. Of loops that threads share, or of others.
+/// The last value of the loop's variable where its tiles are smaller than the others. Of loops that
+/// threads share, or of others.
 std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles, bool is_shared) {
   const auto lo = scalar::constant_of(tiles.lo), hi = scalar::constant_of(tiles.hi);
   if (!lo || !hi || *hi - *lo < (is_shared ? 2 : 1) || tiles.step != 1 || tiles.joins_child ||

@@ -96,7 +96,8 @@ private:
   size_t most_ = 0; ///< so far, in lives that have ended
 };
 
-/// Packed buffers that several nests fill, each a part: zeros around one part would go over the others.
+/// Packed buffers that several nests fill, each a part: zeros around one part would go over the
+/// others.
 std::vector<uint32_t> filled_in_parts(const Kernel& kernel) {
   std::vector<uint32_t> found;
   for (uint32_t b = 0; b < kernel.buffers.size(); ++b)
@@ -110,7 +111,8 @@ public:
   explicit Separator(Kernel& kernel)
       : kernel_(kernel), buffers_(kernel.buffers.size()), filled_(filled_dimensions(kernel)) {}
 
-  /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
+  /// `settled`: conditions that were tested further out; loops that need only those stay as they
+  /// are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
     Block result;
     size_t last = 0;    // where what the statement before became begins
@@ -132,8 +134,8 @@ public:
   }
 
 private:
-  /// A variable with known ends is as good as that of a loop between them: loops that run as one (collapse.h) define
-  /// what was theirs.
+  /// A variable with known ends is as good as that of a loop between them: loops that run as one
+  /// (collapse.h) define what was theirs.
   bool enter(const Define& define) {
     intervals_.define(define.var, define.value);
     const scalar::Bounds ends =
@@ -148,14 +150,15 @@ private:
     return true;
   }
 
-  /// A copy into a packed buffer that is known not to be full: padded tiles may read it all the same. Empty for
-  /// others.
+  /// A copy into a packed buffer that is known not to be full: padded tiles may read it all the
+  /// same. Empty for others.
   Block filled_copy(const Stmt& stmt, const std::vector<Expr>& settled) {
     const auto* nest = std::get_if<For>(&stmt);
     return nest != nullptr && is_partial(*nest, settled, true) ? zero_filled(*nest) : Block();
   }
 
-  /// Whether a test further out has found that a tile of the nest is not full: where it is, its ends are constants by now.
+  /// Whether a test further out has found that a tile of the nest is not full: where it is, its
+  /// ends are constants by now.
   bool is_partial(const For& nest, const std::vector<Expr>& settled, bool fills = false) const {
     bool found = false;
     if (!settled.empty())
@@ -180,8 +183,8 @@ private:
     });
   }
 
-  /// Constant bounds matter to loops that become straight code, and to those that fill packed buffers;
-  /// around those, a test would only send more of the iterations to the slow side.
+  /// Constant bounds matter to loops that become straight code, and to those that fill packed
+  /// buffers; around those, a test would only send more of the iterations to the slow side.
   bool gains_from_constants(const For& loop) const {
     if (becomes_straight(loop) || fills_packed(loop))
       return true;
@@ -236,7 +239,8 @@ private:
     each_full(stmt, spans_, f);
   }
 
-  /// The statement where the conditions hold: with constants as ends of the loops that need no others.
+  /// The statement where the conditions hold: with constants as ends of the loops that need no
+  /// others.
   Stmt full_tile(Stmt stmt, const std::vector<Expr>& conditions) const {
     each_full(stmt, spans_, [&](For& loop, const Full& full) {
       if (contains_all(conditions, full.conditions) || contains_all(conditions, full.everywhere)) {
@@ -314,7 +318,8 @@ private:
     return stmt;
   }
 
-  /// Every update inside adds a product of elements that follow the loop and are zero beyond its edge.
+  /// Every update inside adds a product of elements that follow the loop and are zero beyond its
+  /// edge.
   bool adds_zeros_beyond(const For& loop) const {
     return may_reduce(loop) && !has(loop.body, [&](const Store& store) {
              const auto* product = scalar::as<scalar::Binary>(store.value);
@@ -392,8 +397,9 @@ private:
         return std::none_of(list.begin(), list.end(),
                             [&](const Expr& e) { return mentions_any(e, inner); });
       };
-      // Where bounds depend on other loops of the tile (triangles), the tile is full where the worst of their
-      // iterations is; in tiles across the edge each iteration is then tested by itself.
+      // Where bounds depend on other loops of the tile (triangles), the tile is full where the
+      // worst of their iterations is; in tiles across the edge each iteration is then tested by
+      // itself.
       const bool is_tested_once = stands_before(full.conditions);
       if (!is_tested_once &&
           (!stands_before(full.everywhere) || contains_all(settled, full.everywhere)))
@@ -425,9 +431,9 @@ private:
   Kernel& kernel_;
   size_t buffers_; ///< that there were before
   Filled filled_;
-  Spans spans_; ///< of the loops around the present place
-  Filled
-      zero_filled_; ///< dimensions of packed buffers along which partial tiles were filled up so far
+  Spans spans_;        ///< of the loops around the present place
+  Filled zero_filled_; ///< dimensions of packed buffers along which partial tiles were filled up so
+                       ///< far
   Ranges ranges_;
   Intervals intervals_;
 };

@@ -16,7 +16,8 @@ using scalar::AffineSum;
 using scalar::BinaryOp;
 using scalar::int_lit;
 
-/// Values of a loop's variable, whatever the variables around it are: from the constants in its bounds.
+/// Values of a loop's variable, whatever the variables around it are: from the constants in its
+/// bounds.
 struct Span {
   int64_t first = 0, last = 0;
 };
@@ -101,7 +102,8 @@ private:
     return left;
   }
 
-  /// The value of the loop's variable from which on the operand may decide over the constant, where it is a diagonal's.
+  /// The value of the loop's variable from which on the operand may decide over the constant, where
+  /// it is a diagonal's.
   std::optional<Expr> end_of_whole(const Expr& operand, int64_t constant, bool is_lower,
                                    const SpansAround& around) const {
     const AffineSum limit{{}, constant};

@@ -4,8 +4,8 @@
 
 namespace kawara::kernel {
 
-/// The iterations of a loop that lie wholly on one side of a diagonal, apart from those that meet it: the former have constant bounds
-/// inside.
+/// The iterations of a loop that lie wholly on one side of a diagonal, apart from those that meet
+/// it: the former have constant bounds inside.
 ///
 ///   before   for j_0 in range(0, i_0 + 1):
 ///              for j in range(0, 8):
@@ -16,10 +16,12 @@ namespace kawara::kernel {
 ///            for j_0 in range(max(0, (8*i_0 - 7)//8 + 1), i_0 + 1):
 ///              ...as before
 ///
-/// Positions that see only those before them make such loops. Applies from the outermost loop inwards where loops that become vectors
-/// or straight code are inside, and where the first iterations are the whole ones. Edges, beyond which all loops of a tile are shorter,
-/// are not meant: peel_last_tiles.h, separate_tiles.h. Iterations keep their order. The kernel has at most twice as many statements
-/// afterwards: bands and several triangles in one nest would make a copy for each side of each, and all of that becomes straight code.
+/// Positions that see only those before them make such loops. Applies from the outermost loop
+/// inwards where loops that become vectors or straight code are inside, and where the first
+/// iterations are the whole ones. Edges, beyond which all loops of a tile are shorter, are not
+/// meant: peel_last_tiles.h, separate_tiles.h. Iterations keep their order. The kernel has at most
+/// twice as many statements afterwards: bands and several triangles in one nest would make a copy
+/// for each side of each, and all of that becomes straight code.
 Kernel split_triangular(Kernel);
 
 } // namespace kawara::kernel

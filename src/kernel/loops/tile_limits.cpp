@@ -12,8 +12,8 @@ using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
 
-/// The smallest value of a sum over all values of those variables, or the largest. What is not a multiple of
-/// one of them stays as it is.
+/// The smallest value of a sum over all values of those variables, or the largest. What is not a
+/// multiple of one of them stays as it is.
 Expr extreme_of(const Expr& e, const Spans& spans, bool is_smallest) {
   scalar::AffineSum sum = scalar::affine_sum(e);
   std::erase_if(sum.terms, [&](const auto& term) {
@@ -29,7 +29,8 @@ Expr extreme_of(const Expr& e, const Spans& spans, bool is_smallest) {
   return scalar::expr_of(sum);
 }
 
-/// The constant among `operands` and what must hold for it to be the bound; none without a constant.
+/// The constant among `operands` and what must hold for it to be the bound; none without a
+/// constant.
 struct Limit {
   int64_t value = 0;
   std::vector<Expr> holds;

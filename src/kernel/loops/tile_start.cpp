@@ -32,8 +32,8 @@ ElementNest element_nest(const Stmt& outermost) {
   return nest;
 }
 
-/// Whether both store to the same elements when loop k of `a` is loop order[k] of `b`. They may use the same variables, for other
-/// loops even: both are compared in names that no kernel has.
+/// Whether both store to the same elements when loop k of `a` is loop order[k] of `b`. They may use
+/// the same variables, for other loops even: both are compared in names that no kernel has.
 bool has_same_elements(const ElementNest& a, const ElementNest& b,
                        const std::vector<size_t>& order) {
   constexpr uint32_t kUnused = 1U << 31;

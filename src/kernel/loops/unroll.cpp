@@ -37,7 +37,8 @@ int64_t stores_of(const Block& block) {
   return count;
 }
 
-/// Whether the block has loops whose length is not known; of two branches, whether both have or, for `Branches::Any`, one.
+/// Whether the block has loops whose length is not known; of two branches, whether both have or,
+/// for `Branches::Any`, one.
 enum class Branches : uint8_t { Both, Any };
 bool has_open_loop(const Block& block, Branches asked) {
   return std::any_of(block.begin(), block.end(), [&](const Stmt& stmt) {

@@ -15,9 +15,10 @@ namespace kawara::kernel {
 /// Complete unrolling needs a constant number of iterations and at most kMaxCopies statements
 /// afterwards; elsewhere the loop stays. Loops that are also vectorised are left to `vectorize`.
 ///
-/// With `Unrolled::Known`, loops stay whose bodies have loops of unknown length: triangles that are cut by tiles have dozens of them, and
-/// their copies save nothing and take LLVM seconds. A branch without such a loop (a full tile) is worth copies, up to kManyStores stores
-/// of the kernel. Threads of a GPU have more loads under way in copies of any loop.
+/// With `Unrolled::Known`, loops stay whose bodies have loops of unknown length: triangles that are
+/// cut by tiles have dozens of them, and their copies save nothing and take LLVM seconds. A branch
+/// without such a loop (a full tile) is worth copies, up to kManyStores stores of the kernel.
+/// Threads of a GPU have more loads under way in copies of any loop.
 enum class Unrolled : uint8_t { Any, Known };
 Kernel unroll(Kernel, Unrolled = Unrolled::Any);
 

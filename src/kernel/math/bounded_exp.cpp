@@ -10,7 +10,8 @@
 namespace kawara::kernel {
 namespace {
 
-/// Loops, each the only statement of the one around it, and the stores inside, of which there is nothing else.
+/// Loops, each the only statement of the one around it, and the stores inside, of which there is
+/// nothing else.
 struct StoreNest {
   std::vector<For*> loops;
   std::vector<Store*> stores;

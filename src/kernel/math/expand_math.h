@@ -5,7 +5,8 @@
 
 namespace kawara::kernel {
 
-/// Functions of f32 values become arithmetic (scalar/expand/expansion.h), so that vector code has no calls.
+/// Functions of f32 values become arithmetic (scalar/expand/expansion.h), so that vector code has
+/// no calls.
 ///
 ///   before   B[ramp(i, 1, 4)] = exp(A[ramp(i, 1, 4)])
 ///   after    let z = nan_min(broadcast(89.5, 4), nan_max(broadcast(-104.5, 4), A[ramp(i, 1, 4)]))

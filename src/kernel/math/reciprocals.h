@@ -4,8 +4,8 @@
 
 namespace kawara::kernel {
 
-/// Divisions by what an innermost loop does not change become products with its reciprocal, computed once
-/// before the loop: at most 1.5 units in the last place from the quotient.
+/// Divisions by what an innermost loop does not change become products with its reciprocal,
+/// computed once before the loop: at most 1.5 units in the last place from the quotient.
 ///
 ///   before   for j in range(0, N, 8):
 ///              Y[ramp(j, 1, 8)] = e[ramp(j, 1, 8)] / broadcast(total[i], 8)
@@ -17,9 +17,9 @@ namespace kawara::kernel {
 ///              for j in range(0, N, 8):
 ///                Y[ramp(j, 1, 8)] = e[ramp(j, 1, 8)] / broadcast(total[i], 8)
 ///
-/// The loop as it was remains for divisors whose reciprocal has not all its digits. Quotients of f32 only,
-/// and none that is turned into an integer or compared, where one unit can decide. Nothing under `exact`,
-/// nor under `fast`, where emitters do as much without the second loop.
+/// The loop as it was remains for divisors whose reciprocal has not all its digits. Quotients of
+/// f32 only, and none that is turned into an integer or compared, where one unit can decide.
+/// Nothing under `exact`, nor under `fast`, where emitters do as much without the second loop.
 Kernel reciprocals(Kernel);
 
 } // namespace kawara::kernel

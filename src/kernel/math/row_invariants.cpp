@@ -168,7 +168,8 @@ private:
     return element;
   }
 
-  /// The loop that fills in reciprocals keeps their smallest and largest sizes. Of NaN a product is NaN, like a quotient.
+  /// The loop that fills in reciprocals keeps their smallest and largest sizes. Of NaN a product is
+  /// NaN, like a quotient.
   Expr with_sizes(For& fill, const Expr& element) {
     const auto keep = [&](const char* name, ReduceOp op, double start) {
       const uint32_t buffer = added(name, element.type().elem, 1);

@@ -4,8 +4,9 @@
 
 namespace kawara::kernel {
 
-/// What each row of a nest would compute again for its columns is computed once, before the rows: functions, quotients, and reciprocals
-/// of divisors, which are then at most 1.5 units in the last place from the quotient.
+/// What each row of a nest would compute again for its columns is computed once, before the rows:
+/// functions, quotients, and reciprocals of divisors, which are then at most 1.5 units in the last
+/// place from the quotient.
 ///
 ///   before   for i in range(0, M):
 ///              for j in range(0, N):
@@ -20,8 +21,10 @@ namespace kawara::kernel {
 ///            else:
 ///              for i ...: for j ...: Y[i, j] = (X[i, j] - m[j]) * of_columns[j] / t[j]
 ///
-/// The loops as they were remain for divisors whose reciprocal has not all its digits (as in kernel/math/reciprocals, which does the same for one divisor of
-/// a row, with the same limits). Loops of fixed length only, and none that are unrolled: there equal values are found without this.
+/// The loops as they were remain for divisors whose reciprocal has not all its digits (as in
+/// kernel/math/reciprocals, which does the same for one divisor of a row, with the same limits).
+/// Loops of fixed length only, and none that are unrolled: there equal values are found without
+/// this.
 Kernel row_invariants(Kernel);
 
 } // namespace kawara::kernel

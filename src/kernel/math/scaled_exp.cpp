@@ -44,8 +44,8 @@ public:
   }
 
   struct Found {
-    Buffers
-        first; ///< that hold exponentials alone, of which all that comes of them may be larger; empty if there are none
+    Buffers first; ///< that hold exponentials alone, of which all that comes of them may be larger;
+                   ///< empty if there are none
     double scale = scalar::kExpBelowZeroScale;
   };
   Found exponentials() const {
@@ -74,8 +74,8 @@ private:
            scalar::is_exp_below_zero(store.value);
   }
 
-  /// Whether all that is in these buffers at a time comes of exponentials of differences with one subtrahend. `fresh` are buffers of which
-  /// nothing is known but what `block` stores.
+  /// Whether all that is in these buffers at a time comes of exponentials of differences with one
+  /// subtrahend. `fresh` are buffers of which nothing is known but what `block` stores.
   bool is_by_rows(const Block& block, const Buffers& all, const Buffers& fresh) const {
     if (std::includes(fresh.begin(), fresh.end(), all.begin(), all.end()))
       return has_one_subtrahend(block);

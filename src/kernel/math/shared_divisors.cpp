@@ -20,7 +20,8 @@ struct SharedDivisor {
   Expr value, reciprocal, scale; ///< scalars; all but the first variables
 };
 
-/// The divisor of a quotient of f32 as a scalar; nothing where each lane has its own, or it is a number.
+/// The divisor of a quotient of f32 as a scalar; nothing where each lane has its own, or it is a
+/// number.
 Expr divisor_in(const Expr& e) {
   const auto* quotient = as<scalar::Binary>(e);
   if (quotient == nullptr || quotient->op != BinaryOp::Div || e.type().elem != scalar::Elem::F32)
@@ -145,8 +146,8 @@ private:
     return kids[0] * lanes(shared.reciprocal) * lanes(shared.scale);
   }
 
-  /// The scale keeps the reciprocal of huge and of denormal divisors normal. A quotient that its second product
-  /// rounds once more is zero or infinite.
+  /// The scale keeps the reciprocal of huge and of denormal divisors normal. A quotient that its
+  /// second product rounds once more is zero or infinite.
   SharedDivisor made(const Expr& divisor, Block& before) {
     const scalar::Type type = divisor.type();
     const auto number = [&](double value) { return scalar::float_lit(value, type); };

@@ -12,8 +12,8 @@ namespace kawara::kernel {
 namespace {
 
 constexpr int64_t kStreamedLine = 64;
-/// Results are kept from `kAlwaysKept` bytes down, whatever the machine says, and never from `kNeverKept` up:
-/// an L3 is shared with others.
+/// Results are kept from `kAlwaysKept` bytes down, whatever the machine says, and never from
+/// `kNeverKept` up: an L3 is shared with others.
 constexpr int64_t kAlwaysKept = int64_t{16} << 20;
 constexpr int64_t kNeverKept = int64_t{32} << 20;
 
@@ -114,12 +114,13 @@ private:
   Multiples multiples_;
 };
 
-/// How far ahead of a long computation its operands are asked for, and how many operations make it one, for each line of
-/// results.
+/// How far ahead of a long computation its operands are asked for, and how many operations make it
+/// one, for each line of results.
 constexpr int64_t kAheadBytes = 8192;
 constexpr int64_t kLongComputation = 12;
 
-/// Elements of arguments that a body without loops reads as runs along `var`, and how much it computes for each line it streams.
+/// Elements of arguments that a body without loops reads as runs along `var`, and how much it
+/// computes for each line it streams.
 class StreamedBody {
 public:
   StreamedBody(const Kernel& kernel, const For& loop) : kernel_(kernel) {
@@ -175,7 +176,8 @@ private:
   std::vector<Expr> runs_;
 };
 
-/// Prefetchers of x86 stop at the end of a page, and a long computation keeps the processor from looking far ahead by itself.
+/// Prefetchers of x86 stop at the end of a page, and a long computation keeps the processor from
+/// looking far ahead by itself.
 Block call_operands(const Kernel& kernel) {
   Block result = kernel.body;
   visit(result, [&](For& loop) {

@@ -80,8 +80,8 @@ private:
     return true;
   }
 
-  /// What the iteration ahead copies to the place `at`; dimensions in which the copy's place is a number are those of
-  /// its first element. Nothing where that cannot be told before the body.
+  /// What the iteration ahead copies to the place `at`; dimensions in which the copy's place is a
+  /// number are those of its first element. Nothing where that cannot be told before the body.
   std::optional<std::vector<Expr>> source_of(const std::vector<Expr>& at, const VarSet& set) const {
     std::map<uint32_t, Expr> known;
     if (at.size() != copied_.to.size())

@@ -4,8 +4,9 @@
 
 namespace kawara::kernel {
 
-/// Asks, while a loop's body computes with a copy of a block, for the elements that the iteration ahead of it will copy:
-/// where the innermost loops read the copy, for the element that would be copied to the same place.
+/// Asks, while a loop's body computes with a copy of a block, for the elements that the iteration
+/// ahead of it will copy: where the innermost loops read the copy, for the element that would be
+/// copied to the same place.
 ///
 ///   before   for i.0:  prefetch(A, i.0)
 ///              for k: P[k, 0..13] = A[k, i.0*14 .. i.0*14 + 13]

@@ -15,8 +15,9 @@ namespace {
 constexpr int64_t kLineOfPanel = 64;
 /// Fewer lines than this are asked for at once.
 constexpr int64_t kFewLines = 32;
-/// Operations for each element by which one nest outweighs another: while it computes, there is time for all to arrive. Nests that
-/// all wait for memory ask each, which is faster than one of them.
+/// Operations for each element by which one nest outweighs another: while it computes, there is
+/// time for all to arrive. Nests that all wait for memory ask each, which is faster than one of
+/// them.
 constexpr double kMuchWork = 8;
 /// Lines that one iteration asks for.
 constexpr int64_t kMostAtOnce = 8;
@@ -230,8 +231,9 @@ private:
     return at;
   }
 
-  /// Of the elements to ask for, the iterations of loops along which the position stays have a part each; within
-  /// it, the others go on that much slower. Of several rows they have some each, which the others go through.
+  /// Of the elements to ask for, the iterations of loops along which the position stays have a part
+  /// each; within it, the others go on that much slower. Of several rows they have some each, which
+  /// the others go through.
   void insert(const Place& place) const {
     const bool has_rows = place.rows.count > 1;
     const int64_t share = (place.rows.count + place.repeats - 1) / place.repeats;

@@ -9,7 +9,8 @@
 namespace kawara::kernel {
 namespace {
 
-/// Whether the loop's variable says which row of the buffer it is, and not which element of the row.
+/// Whether the loop's variable says which row of the buffer it is, and not which element of the
+/// row.
 bool moves_rows(const std::vector<Expr>& index, uint32_t var) {
   return index.size() > 1 && std::any_of(index.begin(), index.end() - 1,
                                          [&](const Expr& e) { return mentions_any(e, {var}); });

@@ -4,8 +4,9 @@
 
 namespace kawara::kernel {
 
-/// Asks, in the innermost loops of a loop's body, for the lines that they will read in the iteration ahead of it, where each of
-/// their iterations reads another row: those lines lie apart, and are no panel (prefetch_panel.h).
+/// Asks, in the innermost loops of a loop's body, for the lines that they will read in the
+/// iteration ahead of it, where each of their iterations reads another row: those lines lie apart,
+/// and are no panel (prefetch_panel.h).
 ///
 ///   before   for j:  prefetch(B, j)
 ///              for k in range(0, 64): ... B[k, j*32 .. j*32 + 31] ...

@@ -318,8 +318,9 @@ public:
   }
 
 private:
-  /// A whole tile (target::Intrinsic::is_tile) that was set just before its loop starts with what it was set to, and is not
-  /// stored twice. LLVM does as much for vectors, but does not look into loads of tiles.
+  /// A whole tile (target::Intrinsic::is_tile) that was set just before its loop starts with what
+  /// it was set to, and is not stored twice. LLVM does as much for vectors, but does not look into
+  /// loads of tiles.
   void start_with_stored(Block& before, Block& made) const {
     constexpr int64_t kLongestVector = 256;
     for (Stmt& stmt : made) {

@@ -5,8 +5,9 @@
 
 namespace kawara::kernel {
 
-/// Keeps the elements of packed buffers several times side by side where instructions take one of them into all lanes and the
-/// processor's loads do that for larger elements alone (target::least_broadcast): what is loaded is then a group of equal elements.
+/// Keeps the elements of packed buffers several times side by side where instructions take one of
+/// them into all lanes and the processor's loads do that for larger elements alone
+/// (target::least_broadcast): what is loaded is then a group of equal elements.
 ///
 ///   before   workspace A_packed: f16[57, 128, 6]
 ///            A_packed[i_0, k, i] = f32(A[6*i_0 + i, k])

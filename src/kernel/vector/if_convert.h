@@ -11,8 +11,8 @@ namespace kawara::kernel {
 ///   after    let A_value = A[j]
 ///            B[j] = select(A_value > 0, A_value, 0)
 ///
-/// May be done always: what the iteration loads or stores in any case, and elements of inputs whose indices are
-/// provably within the shape. `ranges`: the loops around `loop`.
+/// May be done always: what the iteration loads or stores in any case, and elements of inputs whose
+/// indices are provably within the shape. `ranges`: the loops around `loop`.
 Block if_convert(Kernel&, const For& loop, const Ranges& ranges);
 
 } // namespace kawara::kernel

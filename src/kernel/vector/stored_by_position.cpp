@@ -52,7 +52,8 @@ Expr with_joined_digits(const Expr& value, uint32_t var) {
   });
 }
 
-/// Elements of a packed buffer that this many apart others fill up: they are stored together (emit/llvm/transpose.cpp).
+/// Elements of a packed buffer that this many apart others fill up: they are stored together
+/// (emit/llvm/transpose.cpp).
 bool takes_turns(int64_t apart) { return apart == 2 || apart == 4; }
 
 } // namespace

@@ -143,8 +143,8 @@ private:
                              static_cast<uint16_t>(bytes / scalar::bytes_of(operand.elem)));
   }
 
-  /// Elements that an access moves by along each axis, in row-major order; nothing where that is not a
-  /// number, the same in all blocks.
+  /// Elements that an access moves by along each axis, in row-major order; nothing where that is
+  /// not a number, the same in all blocks.
   std::optional<std::vector<int64_t>> steps_of(uint32_t buffer,
                                                const std::vector<Expr>& index) const {
     const std::vector<Expr>& shape = kernel_.buffers[buffer].shape;
@@ -170,7 +170,8 @@ private:
     return instruction_.data->is_tile && &operand != &instruction_.result();
   }
 
-  /// The elements of the operand's lanes are neighbours in their order and do not move along other axes.
+  /// The elements of the operand's lanes are neighbours in their order and do not move along other
+  /// axes.
   bool is_run(const Operand& operand, const std::vector<int64_t>& steps) const {
     for (uint32_t axis = 0; axis < steps.size(); ++axis)
       if (!operand.follows(axis) && steps[axis] != 0)
@@ -203,8 +204,8 @@ private:
                                                          static_cast<uint16_t>(operand.lanes()))};
   }
 
-  /// Within the last dimension as a ramp there. Over several dimensions, or in a packed buffer, where
-  /// neighbouring operands share one load, as a ramp over the flat position.
+  /// Within the last dimension as a ramp there. Over several dimensions, or in a packed buffer,
+  /// where neighbouring operands share one load, as a ramp over the flat position.
   std::vector<Expr> as_run(const Operand& operand, uint32_t buffer, std::vector<Expr> first) const {
     const auto lanes = static_cast<uint16_t>(operand.lanes());
     const bool is_one_row = operand.shape.back() == lanes && !kernel_.buffers[buffer].is_packed;

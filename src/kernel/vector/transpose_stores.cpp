@@ -25,8 +25,8 @@ bool reads(const Expr& e, uint32_t buffer) {
   return found;
 }
 
-/// Whether the loop's iterations fill the last dimension of a packed buffer, of a few elements: unrolled, they take turns in one run
-/// (emit/llvm/transpose.cpp).
+/// Whether the loop's iterations fill the last dimension of a packed buffer, of a few elements:
+/// unrolled, they take turns in one run (emit/llvm/transpose.cpp).
 bool takes_turns(const Kernel& kernel, const For& rows, const Store& store) {
   constexpr int64_t kMost = 4;
   const Buffer& buffer = kernel.buffers[store.buffer];
@@ -61,7 +61,8 @@ Stmt with_transposed_nest(const Kernel& kernel, For rows) {
 
 /// Elements of a buffer that are copies of a tile's: a box.
 struct Copied {
-  /// Along a dimension of the buffer: the loop's variable and a constant, if it is not a single element, and the box's ends.
+  /// Along a dimension of the buffer: the loop's variable and a constant, if it is not a single
+  /// element, and the box's ends.
   struct Dim {
     std::optional<uint32_t> var;
     int64_t constant = 0;
@@ -179,8 +180,8 @@ Block reading_tile(const Block& block, const Copied& copied) {
   });
 }
 
-/// Tiles of which copies are read right after them, and those statements. A buffer of such copies goes where nobody else
-/// touches it.
+/// Tiles of which copies are read right after them, and those statements. A buffer of such copies
+/// goes where nobody else touches it.
 class Forwarder {
 public:
   explicit Forwarder(const Kernel& kernel) : kernel_(kernel) { count(kernel.body); }

@@ -10,8 +10,9 @@ namespace kawara::kernel {
 /// Turns expressions over a loop variable into expressions over `lanes` consecutive iterations.
 ///
 /// What does not depend on the loop stays scalar; the variable becomes a ramp, and stays one under
-/// additions of and multiplications with invariants, so that loads keep their shape. A load whose last
-/// index alone is a ramp of stride 1 reads consecutive elements; any other vector index is a gather.
+/// additions of and multiplications with invariants, so that loads keep their shape. A load whose
+/// last index alone is a ramp of stride 1 reads consecutive elements; any other vector index is a
+/// gather.
 class VectorExpr {
 public:
   VectorExpr(uint32_t var, int64_t step, uint16_t lanes) : var_(var), step_(step), lanes_(lanes) {}
@@ -20,8 +21,8 @@ public:
   void set_vector(uint32_t scalar_var, const Expr& vector) { vectors_[scalar_var] = vector; }
 
   bool varies(const Expr& e) const;
-  /// Vector or (when invariant) scalar form; empty when there is none: a lane-dependent select between
-  /// values that may not be computed for all lanes.
+  /// Vector or (when invariant) scalar form; empty when there is none: a lane-dependent select
+  /// between values that may not be computed for all lanes.
   Expr operator()(const Expr& e) const;
   /// The same, with an invariant broadcast to all lanes.
   Expr widened(const Expr& e) const;

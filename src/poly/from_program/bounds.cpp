@@ -131,7 +131,8 @@ Diagnostic out_of_bounds_error(const Scop& scop, const Access& access, const isl
   return d;
 }
 
-/// The same of a read that may be of any element: iterations in which nothing surely wrote one of them before.
+/// The same of a read that may be of any element: iterations in which nothing surely wrote one of
+/// them before.
 isl::set unwritten_somewhere(const Scop& scop, const Access& read, const std::vector<Access>& all) {
   isl::map missing = read.relation;
   for (const Access& write : all)
@@ -143,7 +144,8 @@ isl::set unwritten_somewhere(const Scop& scop, const Access& read, const std::ve
   return missing.domain();
 }
 
-/// Iterations of the reading statement for which nothing wrote the element before. A write of which data say the element counts for none.
+/// Iterations of the reading statement for which nothing wrote the element before. A write of which
+/// data say the element counts for none.
 isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Access>& all) {
   if (!read.is_sure)
     return unwritten_somewhere(scop, read, all);

@@ -13,7 +13,8 @@ using scalar::as;
 using scalar::BinaryOp;
 using scalar::Elem;
 
-/// The load of an integer tensor that is all an expression is, but for conversions that keep every value of it.
+/// The load of an integer tensor that is all an expression is, but for conversions that keep every
+/// value of it.
 const scalar::Load* read_integer(const Expr& e) {
   const auto* cast = as<scalar::Cast>(e);
   if (cast != nullptr && scalar::is_integer(cast->arg.type().elem) &&

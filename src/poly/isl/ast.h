@@ -18,8 +18,9 @@ isl::schedule with_outer_band(const isl::schedule&, const isl::multi_union_pw_af
 /// Loops at depth d get the name names[d].
 isl::ast_build with_iterators(const isl::ast_build&, const std::vector<std::string>& names);
 
-/// The loops of a schedule. isl puts statements into loops of their own where all they do is done before (or after) what
-/// the others do, even in the one iteration that they share; with `keeps_iterations` an iteration is never torn like that.
+/// The loops of a schedule. isl puts statements into loops of their own where all they do is done
+/// before (or after) what the others do, even in the one iteration that they share; with
+/// `keeps_iterations` an iteration is never torn like that.
 isl::ast_node loops_of(const isl::ast_build&, const isl::schedule&, bool keeps_iterations);
 
 /// How often statements stand in the loops.

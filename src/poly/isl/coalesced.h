@@ -6,9 +6,10 @@ namespace kawara::poly {
 
 // The same points, or the same function, in fewer pieces.
 //
-// What isl joins is compared with what it was: isl 0.25 makes `{ 0 <= x <= 7 }` of `{ 0 <= x <= 1 }` and
-// `{ x = 2 e and 0 <= e <= 3 }`, and a copy over such a set would leave the tensor. Its own `coalesce` is
-// called here only.
+// What isl joins is compared with what it was: isl 0.25 makes `{ 0 <= x <= 7 }` of `{ 0 <= x <= 1
+// }` and
+// `{ x = 2 e and 0 <= e <= 3 }`, and a copy over such a set would leave the tensor. Its own
+// `coalesce` is called here only.
 isl::set coalesced(const isl::set&);
 isl::map coalesced(const isl::map&);
 isl::pw_aff coalesced(const isl::pw_aff&);

@@ -7,8 +7,8 @@
 namespace kawara::poly {
 namespace {
 
-/// isl's reader says that a text is wrong when it runs out, and the bindings forget the error that they throw; but a context
-/// that has run out grants nothing any more.
+/// isl's reader says that a text is wrong when it runs out, and the bindings forget the error that
+/// they throw; but a context that has run out grants nothing any more.
 bool has_run_out(isl_ctx* ctx) {
   isl_val* const more = isl_val_zero(ctx);
   isl_val_free(more);

@@ -10,8 +10,8 @@
 namespace kawara::poly {
 
 /// Owns one isl context. A context belongs to one thread at a time, and must outlive every isl
-/// object made in it (else it is never freed): artefacts that hold isl objects hold a ContextPtr declared
-/// before them.
+/// object made in it (else it is never freed): artefacts that hold isl objects hold a ContextPtr
+/// declared before them.
 class Context {
 public:
   Context();
@@ -28,8 +28,8 @@ private:
   mutable unsigned long questions_ = 0;
 };
 
-/// Shares a context. A move copies: isl's C++ objects have no moves of their own, so an artefact that was
-/// moved from still holds some, and must keep their context until it dies.
+/// Shares a context. A move copies: isl's C++ objects have no moves of their own, so an artefact
+/// that was moved from still holds some, and must keep their context until it dies.
 class ContextPtr {
 public:
   ContextPtr() = default;
@@ -50,8 +50,8 @@ ContextPtr make_context();
 inline constexpr unsigned long kDefaultQuota = 40'000'000;
 
 /// Runs `question` under an operation quota. True when it finished; false when the quota ran out
-/// (the context is usable again afterwards). Other isl errors propagate as isl::exception. A question may ask others, each
-/// with a quota of its own; its own starts afresh after each of them.
+/// (the context is usable again afterwards). Other isl errors propagate as isl::exception. A
+/// question may ask others, each with a quota of its own; its own starts afresh after each of them.
 bool within_quota(const Context&, unsigned long operations, const std::function<void()>& question);
 /// Ends the question around as though its quota had run out; without one, nothing happens.
 void give_up(isl::ctx);

@@ -31,7 +31,8 @@ std::optional<int64_t> finite(__isl_take isl_val* value) {
 
 using DimPairs = std::vector<std::pair<unsigned, unsigned>>;
 
-/// The first and the second dimension that a row says to be the same; nothing when it says something else.
+/// The first and the second dimension that a row says to be the same; nothing when it says
+/// something else.
 std::optional<std::pair<unsigned, unsigned>> equal_in_row(isl_mat* rows, int row, int from,
                                                           int to) {
   std::vector<std::pair<int, int>> found;

@@ -32,7 +32,8 @@ isl::set fix_parameter(const isl::set&, const std::string& name, int64_t value);
 /// { x -> y : x in domain, y in range }
 isl::map pairs_of(const isl::set& domain, const isl::set& range);
 
-/// Pairs (from, to) as in `has_equal_dims` that some equality of every piece says, and nothing else.
+/// Pairs (from, to) as in `has_equal_dims` that some equality of every piece says, and nothing
+/// else.
 std::vector<std::pair<unsigned, unsigned>> plainly_equal_dims(const isl::map&);
 /// Is dimension `from` of the first the same as dimension `to` of the second in every pair?
 bool has_equal_dims(const isl::map&, unsigned from, unsigned to);

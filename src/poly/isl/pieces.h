@@ -8,19 +8,22 @@
 
 namespace kawara::poly {
 
-/// A set around it: convex as far as its constraints show, with the values in between that no piece leaves out
+/// A set around it: convex as far as its constraints show, with the values in between that no piece
+/// leaves out
 /// (`x % 2 = 0` in all of them).
 isl::set in_one_piece(const isl::set&);
 
 /// How many divisions the pieces of a set in a question may have together. Programs have a handful.
 inline constexpr unsigned kMostDivisions = 32;
-/// The same points, with every existentially quantified variable as a division: only of divisions isl sees that two are the
-/// same. Without, a set that meets itself (as domains and accesses do in every directive) has each of them twice.
-/// With more than `kMostDivisions` of them the question around is given up: isl eliminates one after the other, each
-/// time between all pairs of bounds, in what it counts as a single operation.
+/// The same points, with every existentially quantified variable as a division: only of divisions
+/// isl sees that two are the same. Without, a set that meets itself (as domains and accesses do in
+/// every directive) has each of them twice. With more than `kMostDivisions` of them the question
+/// around is given up: isl eliminates one after the other, each time between all pairs of bounds,
+/// in what it counts as a single operation.
 isl::set with_divisions(const isl::set&);
 
-/// A set around it: without what `known`, a set of parameters, already demands of them. The same for parameters in `known`.
+/// A set around it: without what `known`, a set of parameters, already demands of them. The same
+/// for parameters in `known`.
 isl::set without_known(const isl::set&, const isl::set& known);
 
 /// `function >= 0`, or `function = 0`.

@@ -7,7 +7,8 @@ namespace kawara::poly {
 
 isl::schedule compute_schedule(const SchedulerQuestion& question) {
   isl_ctx* ctx = question.domain.ctx().get();
-  // Small coefficients keep loop bounds simple; without a limit isl at times skews by large factors.
+  // Small coefficients keep loop bounds simple; without a limit isl at times skews by large
+  // factors.
   isl_options_set_schedule_max_coefficient(ctx, 4);
   isl_options_set_schedule_maximize_band_depth(ctx, 1);
   isl_options_set_schedule_maximize_coincidence(ctx, question.prefers_parallel ? 1 : 0);

@@ -66,8 +66,8 @@ std::optional<std::vector<Expr>> put_before(const std::vector<Expr>& later,
   return std::vector<Expr>(later.begin(), later.begin() + more);
 }
 
-/// The functions that one statement's indices of one tensor have got in front, all of them the same ones; nothing when anything else
-/// about them has changed.
+/// The functions that one statement's indices of one tensor have got in front, all of them the same
+/// ones; nothing when anything else about them has changed.
 std::optional<std::vector<Expr>> put_before_all(const program::Statement& later,
                                                 const program::Statement& earlier,
                                                 uint32_t tensor) {
@@ -85,7 +85,8 @@ std::optional<std::vector<Expr>> put_before_all(const program::Statement& later,
   return all ? all : std::vector<Expr>{};
 }
 
-/// Whether iteration x of the one comes before y of the other; false where that depends on parameters.
+/// Whether iteration x of the one comes before y of the other; false where that depends on
+/// parameters.
 bool is_before(const Order& order, StmtId source, const std::vector<int64_t>& x, StmtId sink,
                const std::vector<int64_t>& y) {
   const Meeting meeting = meet(order, source, sink);
@@ -154,8 +155,8 @@ private:
            !is_known(a.statement, b.statement, a.tensor) && !are_apart(a, b);
   }
 
-  /// Neither the iterations of the statements nor which of them come first have changed, and the tensor's elements are the same but for
-  /// loops that have got copies of their own.
+  /// Neither the iterations of the statements nor which of them come first have changed, and the
+  /// tensor's elements are the same but for loops that have got copies of their own.
   bool is_known(StmtId a, StmtId b, uint32_t tensor) {
     if (!has_same_iterations_[a.value] || !has_same_iterations_[b.value])
       return false;
@@ -190,8 +191,8 @@ private:
     return true;
   }
 
-  /// It has been proved that all pairs which touch one element of the tensor come in the order in which they came: then they are the
-  /// dependences of the new order, too.
+  /// It has been proved that all pairs which touch one element of the tensor come in the order in
+  /// which they came: then they are the dependences of the new order, too.
   bool is_kept(StmtId a, StmtId b, uint32_t tensor) const {
     return std::all_of(
         scop_.dependences.begin(), scop_.dependences.end(), [&](const Dependence& d) {
@@ -235,8 +236,8 @@ private:
       at->second.pairs = at->second.pairs.unite(*pairs);
   }
 
-  /// The first access by which the same statement touches the same elements: an update reads what it writes, and takes part in three
-  /// kinds of dependences that are the same pairs.
+  /// The first access by which the same statement touches the same elements: an update reads what
+  /// it writes, and takes part in three kinds of dependences that are the same pairs.
   size_t first_alike(size_t access) const {
     const Access& own = accesses_[access];
     size_t a = 0;
@@ -246,7 +247,8 @@ private:
     return a;
   }
 
-  /// Pairs of instances that touch the same element through these accesses, in source order; nothing where there are none.
+  /// Pairs of instances that touch the same element through these accesses, in source order;
+  /// nothing where there are none.
   const std::optional<isl::map>& conflicts(size_t a, size_t b) {
     const auto [at, is_new] = conflicts_.try_emplace({a, b});
     if (is_new) {
@@ -273,8 +275,9 @@ private:
                           steps, meeting.order);
   }
 
-  /// The first iteration of the source and the first one of the sink, or the last of the same element, are such a pair. Most pairs
-  /// that there are have one of these two among them, and need not be looked for.
+  /// The first iteration of the source and the first one of the sink, or the last of the same
+  /// element, are such a pair. Most pairs that there are have one of these two among them, and need
+  /// not be looked for.
   bool has_conflict_at_corners(size_t a, size_t b) const {
     const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
     const auto first = domain_facts_of(scop_[source])

@@ -12,9 +12,10 @@ namespace kawara::poly {
 ///   before   input X: f32[8, 8]     output Y: f32[8, 8]     Y[i, j] = X[i, j] + silu(T[i, j])
 ///   after    inout Y: f32[8, 8]                             Y[i, j] = Y[i, j] + silu(T[i, j])
 ///
-/// Needs    one type and shape for both; a result that is stored, not read or added to, and as a whole; and for every element
-///          that only the iteration that writes it reads it: the new program has no dependence between a read and a write of
-///          that memory, so that every order of the old one has the same meaning there. The reason elsewhere.
+/// Needs    one type and shape for both; a result that is stored, not read or added to, and as a
+///          whole; and for every element that only the iteration that writes it reads it: the new
+///          program has no dependence between a read and a write of that memory, so that every
+///          order of the old one has the same meaning there. The reason elsewhere.
 Result<program::Program, std::string> in_place(const program::Program&, uint32_t operand,
                                                uint32_t result);
 

@@ -46,8 +46,8 @@ isl::map clashing_lanes(Levels& levels, DependenceKind kind, size_t depth, int64
   return is_kept || !step ? levels.none() : levels.early_within(*step, width);
 }
 
-/// Is it the dependence on the element that a scan's iteration before stored (s[i] = s[i - 1] + x[i]), and
-/// may the scan be regrouped? Storing must round nothing.
+/// Is it the dependence on the element that a scan's iteration before stored (s[i] = s[i - 1] +
+/// x[i]), and may the scan be regrouped? Storing must round nothing.
 bool is_running_value(const Scop& scop, const Dependence& d) {
   const program::Statement& text = scop[d.source].text;
   const scalar::Elem elem = scop.tensors[d.tensor].elem;
@@ -124,7 +124,8 @@ public:
     return Legal{reassociates_};
   }
 
-  /// Notes what has been proved. Not before all is finished: what isl says when its quota runs out is no answer.
+  /// Notes what has been proved. Not before all is finished: what isl says when its quota runs out
+  /// is no answer.
   void remember() {
     for (Learned& learned : learned_) {
       ProofCache& shown = *scop_.dependences[learned.dependence].shown;
@@ -198,8 +199,8 @@ private:
                        [&](LoopId loop) { return order_[loop].marks.axis == Axis::ThreadX; });
   }
 
-  /// Threads of one block can add up what each of them has, for one element at a time: all iterations that share
-  /// the loops above `depth` update the same one.
+  /// Threads of one block can add up what each of them has, for one element at a time: all
+  /// iterations that share the loops above `depth` update the same one.
   bool updates_one_element(const Dependence& d, size_t depth) {
     const program::Statement& text = scop_[d.source].text;
     // Elements that data choose may be one and may be several.

@@ -47,20 +47,23 @@ using Verdict = std::variant<Legal, Illegal, Undecided>;
 /// The only judge. Legal iff every dependence of `scop` has its source strictly before its sink
 /// under `order` (reductions excepted where the contract allows), no dependence at all is carried
 /// by a parallel loop or one that is bound to an axis of a GPU (reductions of one element
-/// excepted on thread.x where the contract allows), and every vector loop keeps its lanes' dependences: for W consecutive
-/// iterations, statement by statement, all lanes read before any lane writes. Only the running value of a scan goes from a lane to
-/// the next one, where the loop is marked so and the contract allows to regroup it.
+/// excepted on thread.x where the contract allows), and every vector loop keeps its lanes'
+/// dependences: for W consecutive iterations, statement by statement, all lanes read before any
+/// lane writes. Only the running value of a scan goes from a lane to the next one, where the loop
+/// is marked so and the contract allows to regroup it.
 Verdict judge(const Scop& scop, const Order& order, unsigned long quota = kDefaultQuota);
 
-/// Whether iterations of the loop, which is a vector loop, need running values of the ones before (s[i] = s[i - 1] + x[i]) in a scan
-/// that may be regrouped: lanes can hand these on, if the loop is marked so (Marks::is_scan).
+/// Whether iterations of the loop, which is a vector loop, need running values of the ones before
+/// (s[i] = s[i - 1] + x[i]) in a scan that may be regrouped: lanes can hand these on, if the loop
+/// is marked so (Marks::is_scan).
 bool runs_as_scan(const Scop&, const Order&, LoopId, unsigned long quota = kDefaultQuota);
 
-/// Whether it has been proved, without a question, that every pair of the dependence keeps its order, and not because reductions may
-/// be reassociated.
+/// Whether it has been proved, without a question, that every pair of the dependence keeps its
+/// order, and not because reductions may be reassociated.
 bool is_known_to_keep(const Scop&, const Order&, const Dependence&);
 
-/// { x -> y : x runs before y } for two statements under an order, of all points of their spaces: what it is intersected with has the domains.
+/// { x -> y : x runs before y } for two statements under an order, of all points of their spaces:
+/// what it is intersected with has the domains.
 isl::map before(const Scop&, const Order&, StmtId x, StmtId y);
 
 } // namespace kawara::poly

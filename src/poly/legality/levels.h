@@ -7,8 +7,8 @@
 
 namespace kawara::poly {
 
-/// Comparisons of rows of two statements as relations on the whole of their spaces: the pairs they are met with lie within the domains
-/// already, and comparisons without domains are much cheaper.
+/// Comparisons of rows of two statements as relations on the whole of their spaces: the pairs they
+/// are met with lie within the domains already, and comparisons without domains are much cheaper.
 class RowPairs {
 public:
   RowPairs(const Scop& scop, StmtId source, StmtId sink);
@@ -16,8 +16,8 @@ public:
   isl::map less(const Expr& source, const Expr& sink) const;
   isl::map greater(const Expr& source, const Expr& sink) const;
   isl::map equal(const Expr& source, const Expr& sink) const;
-  /// The least and the greatest distance from source to sink over all pairs and parameter values, each missing where there is no
-  /// end to it; nothing where the rows have cases.
+  /// The least and the greatest distance from source to sink over all pairs and parameter values,
+  /// each missing where there is no end to it; nothing where the rows have cases.
   using Distance = std::pair<std::optional<int64_t>, std::optional<int64_t>>;
   std::optional<Distance> distance(const isl::map& pairs, const Expr& source,
                                    const Expr& sink) const;
@@ -34,8 +34,9 @@ private:
   isl::space space_;
 };
 
-/// What an order does to pairs of iterations of two statements, step by step. Every level is worked out once: the
-/// order, the parallel loops and the lanes all ask for the pairs that agree in the steps above.
+/// What an order does to pairs of iterations of two statements, step by step. Every level is worked
+/// out once: the order, the parallel loops and the lanes all ask for the pairs that agree in the
+/// steps above.
 class Levels {
 public:
   Levels(const Scop&, const isl::map& pairs, StmtId source, StmtId sink, std::vector<Step> steps);
@@ -68,7 +69,8 @@ private:
 bool agree_above(const Scop&, const Order&, const isl::map& pairs, StmtId source, StmtId sink,
                  size_t depth);
 
-/// Those of the pairs whose source runs before the sink, where these steps and then the sequence decide that.
+/// Those of the pairs whose source runs before the sink, where these steps and then the sequence
+/// decide that.
 isl::map pairs_in_order(const Scop&, const isl::map& pairs, StmtId source, StmtId sink,
                         const std::vector<Step>& steps, int order);
 

@@ -10,9 +10,9 @@
 namespace kawara::poly {
 namespace {
 
-/// Some index steps over elements (`2*x`, `x // 2`). Orders that line such accesses up are no good to loops,
-/// and while isl looks for them its integer programs grow numbers of thousands of digits: minutes for
-/// a pool of stride 2 over a padded line, long before any sensible quota runs out.
+/// Some index steps over elements (`2*x`, `x // 2`). Orders that line such accesses up are no good
+/// to loops, and while isl looks for them its integer programs grow numbers of thousands of digits:
+/// minutes for a pool of stride 2 over a padded line, long before any sensible quota runs out.
 bool has_stride(const Scop& scop) {
   const auto steps = [](const Expr& index) {
     bool found = false;
@@ -51,7 +51,8 @@ SchedulerQuestion question_of(const Scop& scop) {
   return q;
 }
 
-/// Turns isl's schedule tree into an Order: a band becomes nested loops, a sequence or set a sequence.
+/// Turns isl's schedule tree into an Order: a band becomes nested loops, a sequence or set a
+/// sequence.
 class Converter {
 public:
   explicit Converter(const Scop& scop) : scop_(scop) { order_.rows.resize(scop.statements.size()); }
@@ -168,7 +169,8 @@ std::optional<Order> scheduled_order(const Scop& scop, bool prefers_parallel, un
       order = Converter(scop).convert(compute_schedule(question));
     });
   } catch (const isl::exception&) {
-    // The scheduler gives up on some programs ("unable to carry dependences"): no order from it then.
+    // The scheduler gives up on some programs ("unable to carry dependences"): no order from it
+    // then.
     order.reset();
   }
   return order;

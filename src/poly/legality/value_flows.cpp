@@ -68,7 +68,8 @@ isl::union_set domains_of(const Scop& scop, const std::set<StmtId>& statements) 
   return all;
 }
 
-/// What has its value from a copy has it from where that has it; what a copy has from nowhere was there before all statements.
+/// What has its value from a copy has it from where that has it; what a copy has from nowhere was
+/// there before all statements.
 class Resolved {
 public:
   Resolved(isl::union_map into_copies, isl::union_set copies, size_t count)

@@ -16,7 +16,8 @@ struct Violation {
 /// source, then the first sink. Does not depend on the order of `violations`.
 Illegal first_witness(const Scop&, const Order&, const std::vector<Violation>& violations);
 
-/// Per loop that both statements share in the source order: "+1", "0", ">=1", "<=-1", "-1..+1", "*".
+/// Per loop that both statements share in the source order: "+1", "0", ">=1", "<=-1", "-1..+1",
+/// "*".
 std::vector<std::string> distance_text(const Scop&, const Dependence&);
 
 /// Index of the element that both ends of the dependence touch at these iterations.

@@ -62,7 +62,8 @@ private:
       return std::nullopt;
     const Extents& wanted = shapes.at(part.values[t]);
     const Extents own = extents_of(part.program.tensors[t]);
-    // Finer than asked: another value of the part was cut in this round. The next one brings the other parts.
+    // Finer than asked: another value of the part was cut in this round. The next one brings the
+    // other parts.
     if (common_refinement(wanted, own) == own)
       return std::nullopt;
     auto cut = refined(part.program, t, wanted);

@@ -12,8 +12,8 @@ namespace kawara::program::fusion {
 
 using ValueId = uint32_t;
 
-/// The program of one operator, and the value of the graph behind each of its tensors (kNoValue for temps and
-/// for results that nobody reads).
+/// The program of one operator, and the value of the graph behind each of its tensors (kNoValue for
+/// temps and for results that nobody reads).
 struct Part {
   Program program;
   std::vector<ValueId> values; ///< by tensor
@@ -26,10 +26,11 @@ struct Composed {
   std::vector<ValueId> operands, results;
 };
 
-/// One program that does what the parts do one after the other. Values of which some part is the maker and
-/// that are not `needed` elsewhere become temps, or vanish into the statements that read them. Shapes under
-/// which parts see a value are brought together by cutting loops of element-wise parts. Fails with a
-/// reason when that is not possible, or when a value would be read several times per element and not vanish.
+/// One program that does what the parts do one after the other. Values of which some part is the
+/// maker and that are not `needed` elsewhere become temps, or vanish into the statements that read
+/// them. Shapes under which parts see a value are brought together by cutting loops of element-wise
+/// parts. Fails with a reason when that is not possible, or when a value would be read several
+/// times per element and not vanish.
 Result<Composed, std::string> compose(std::vector<Part> parts, const std::set<ValueId>& needed);
 
 } // namespace kawara::program::fusion

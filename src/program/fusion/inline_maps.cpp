@@ -42,7 +42,8 @@ bool is_costly(const Expr& e) {
   return found;
 }
 
-/// Times that each statement of the body runs; loops whose bounds are no numbers count as a thousand.
+/// Times that each statement of the body runs; loops whose bounds are no numbers count as a
+/// thousand.
 void count_runs(const Body& body, int64_t runs, std::vector<int64_t>& out) {
   for (const BodyNode& node : body) {
     if (const auto* loop = std::get_if<Loop>(&node)) {

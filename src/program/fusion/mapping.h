@@ -30,11 +30,12 @@ struct Pairing {
 /// The table for `first` directly followed by `second`.
 Pairing pairing_of(Mapping first, Mapping second);
 
-/// Mapping of an operator of the ONNX standard, by its name. Those that are not in the list count as many-to-many.
+/// Mapping of an operator of the ONNX standard, by its name. Those that are not in the list count
+/// as many-to-many.
 Mapping mapping_of(std::string_view op);
 
-/// Does the operator read its operands as they lie in memory, so that nothing can be computed on the way? The GPU's TMA does,
-/// which brings them to tensor cores.
+/// Does the operator read its operands as they lie in memory, so that nothing can be computed on
+/// the way? The GPU's TMA does, which brings them to tensor cores.
 bool reads_from_memory(std::string_view op);
 
 } // namespace kawara::program::fusion

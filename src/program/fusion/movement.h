@@ -4,8 +4,8 @@
 
 namespace kawara::program::fusion {
 
-/// Does the program only bring elements to other places? Every value that it stores is one that it reads, as it is, or a
-/// constant; which of them may depend on where it is stored.
+/// Does the program only bring elements to other places? Every value that it stores is one that it
+/// reads, as it is, or a constant; which of them may depend on where it is stored.
 bool is_movement(const Program&);
 
 /// Bytes that the program writes, of tensors whose extents are numbers.

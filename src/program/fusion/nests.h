@@ -35,11 +35,12 @@ bool is_map(const Program&);
 /// The program with dimensions of extent 1 left out of all tensors.
 Program without_unit_dims(Program);
 
-/// The coarsest shape that both can be cut to, dimension by dimension. Nothing for different numbers of elements.
+/// The coarsest shape that both can be cut to, dimension by dimension. Nothing for different
+/// numbers of elements.
 std::optional<Extents> common_refinement(const Extents&, const Extents&);
 
-/// The program with `tensor` declared as `shape`, which cuts dimensions of its shape, and loops cut to fit.
-/// Nothing when the program is no map or uses an index in another way than as such.
+/// The program with `tensor` declared as `shape`, which cuts dimensions of its shape, and loops cut
+/// to fit. Nothing when the program is no map or uses an index in another way than as such.
 std::optional<Program> refined(const Program&, uint32_t tensor, const Extents& shape);
 
 } // namespace kawara::program::fusion

@@ -187,8 +187,8 @@ private:
     return std::nullopt;
   }
 
-  /// One program for these drafts. Layers of a net repeat each other: drafts of the same texts that are wired
-  /// alike are composed once.
+  /// One program for these drafts. Layers of a net repeat each other: drafts of the same texts that
+  /// are wired alike are composed once.
   Result<Composed, std::string> composed_of(const std::vector<size_t>& members) {
     const std::set<ValueId> stored = stored_by(members);
     std::vector<ValueId> values; // by the order in which the members mention them

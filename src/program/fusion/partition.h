@@ -37,10 +37,11 @@ struct Partition {
   std::vector<Border> borders;
 };
 
-/// Brings drafts together: what computes element by element joins the operator that makes its input, in chains and over
-/// branches that meet again, as far as the table of mappings allows, no value needs to be computed twice, and
-/// no path leaves a group and comes back. Chains that follow no other operator are grown from those
-/// with the smallest results. Values in `needed` are stored in any case.
+/// Brings drafts together: what computes element by element joins the operator that makes its
+/// input, in chains and over branches that meet again, as far as the table of mappings allows, no
+/// value needs to be computed twice, and no path leaves a group and comes back. Chains that follow
+/// no other operator are grown from those with the smallest results. Values in `needed` are stored
+/// in any case.
 Partition partition(const std::vector<Draft>& drafts, const std::set<ValueId>& needed);
 
 /// One group for each draft.

@@ -108,7 +108,8 @@ std::string numpy_name(scalar::Elem elem) {
   return (name[0] == 'f' ? "float" : name[0] == 'i' ? "int" : "uint") + digits;
 }
 
-/// "[N, 2]" as the file has it, also where sizes have been put in since; else from the program. Empty of a scalar.
+/// "[N, 2]" as the file has it, also where sizes have been put in since; else from the program.
+/// Empty of a scalar.
 std::string declared_shape(const Program& program, const Tensor& tensor) {
   if (tensor.shape.empty())
     return "";

@@ -13,7 +13,8 @@ struct IndexValues {
   int64_t value(int64_t at, int64_t elements, uint64_t seed) const;
 };
 
-/// By tensor; nothing for those that no index and no bound is read from. `shapes` are those of the tensors at `params`.
+/// By tensor; nothing for those that no index and no bound is read from. `shapes` are those of the
+/// tensors at `params`.
 std::vector<std::optional<IndexValues>>
 index_values(const Program&, const std::vector<int64_t>& params,
              const std::vector<std::vector<int64_t>>& shapes);

@@ -8,7 +8,8 @@
 
 namespace kawara::program {
 
-/// An operand of an instruction. Each dimension follows one axis; one without an axis has one element.
+/// An operand of an instruction. Each dimension follows one axis; one without an axis has one
+/// element.
 struct Operand {
   std::string name;
   scalar::Elem elem = scalar::Elem::F32;
@@ -33,16 +34,16 @@ struct Instruction {
 /// Of an entry of `target::intrinsics()`; all of them are read when the first is asked for.
 const Instruction& instruction_of(const target::Intrinsic&);
 
-/// The axis of rows, which tiles may have fewer of (target::Intrinsic::is_tile): it moves `a` and the result alone. Nothing for
-/// other instructions.
+/// The axis of rows, which tiles may have fewer of (target::Intrinsic::is_tile): it moves `a` and
+/// the result alone. Nothing for other instructions.
 std::optional<uint32_t> axis_of_rows(const Instruction&);
 /// The tile instruction on that many rows, at most its own.
 Instruction with_rows(Instruction, int64_t rows);
 
 /// Which load of an update each input operand stands for.
 using OperandLoads = std::vector<Expr>;
-/// All ways in which `value` computes what the instruction combines, whatever the elements: the same
-/// operations on loads of the same types, in any order of the sides of sums and products.
+/// All ways in which `value` computes what the instruction combines, whatever the elements: the
+/// same operations on loads of the same types, in any order of the sides of sums and products.
 std::vector<OperandLoads> matching_loads(const Instruction&, const Expr& value);
 
 /// Row-major position p of an operand's elements as one value for each of its dimensions.

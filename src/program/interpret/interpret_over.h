@@ -14,9 +14,10 @@ using Elements = std::vector<scalar::Value>;
 
 /// What `program` means (interpret.h) when data are values of `algebra`.
 ///
-/// `tensors` has the elements of every tensor, in the program's order, all of them zero where nothing is given; they
-/// are changed to what the program leaves. Values of parameters are those that `required_shapes` accepts, `shapes` what it answers. The
-/// error says which access is outside its tensor, or that an integer was divided by zero.
+/// `tensors` has the elements of every tensor, in the program's order, all of them zero where
+/// nothing is given; they are changed to what the program leaves. Values of parameters are those
+/// that `required_shapes` accepts, `shapes` what it answers. The error says which access is outside
+/// its tensor, or that an integer was divided by zero.
 Result<Done, std::string> interpret_over(const scalar::Algebra& algebra, const Program& program,
                                          const std::vector<int64_t>& params,
                                          const std::vector<std::vector<int64_t>>& shapes,

@@ -5,8 +5,8 @@
 namespace kawara::program {
 namespace {
 
-/// The value of parameter `p` at which `extent` is `wanted`, the others being as `values` says; nothing where it is not linear in
-/// p or no whole number does.
+/// The value of parameter `p` at which `extent` is `wanted`, the others being as `values` says;
+/// nothing where it is not linear in p or no whole number does.
 std::optional<int64_t> solved(const Expr& extent, size_t p, std::vector<int64_t> values,
                               int64_t wanted) {
   const auto at = [&](int64_t value) {

@@ -133,8 +133,8 @@ Array fill_pattern(Elem elem, std::vector<int64_t> shape, uint64_t seed) {
   for (int64_t at = 0; at < array.elements(); ++at) {
     const uint64_t bits = scrambled(scrambled(seed) + static_cast<uint64_t>(at));
     if (scalar::is_float(elem)) {
-      // 7 bits after the point fit every format, bf16 included, so that no element is rounded up to 1.
-      // In floats of 8 bits, four do.
+      // 7 bits after the point fit every format, bf16 included, so that no element is rounded up
+      // to 1. In floats of 8 bits, four do.
       const int kept = scalar::is_float8(elem) ? 4 : scalar::bytes_of(elem) == 2 ? 7 : 23;
       const double unit = std::ldexp(static_cast<double>(bits >> (64 - kept)), -kept);
       array.set(at, scalar::float_value(2 * unit - 1));

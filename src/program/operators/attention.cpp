@@ -9,9 +9,10 @@ namespace of_attention {
 
 std::string wide_type(DataType type) { return type == DataType::F64 ? "f64" : "f32"; }
 
-/// Heads of queries come in groups, one for each head of keys and values. Operands are [batch, heads, rows, elements] or
-/// [batch, rows, heads * elements]. Indices are b, n (head of keys), g (of its group), i (query), j (key), k and v (elements);
-/// those of one value only are left out, and b and n are one where nothing tells them apart.
+/// Heads of queries come in groups, one for each head of keys and values. Operands are [batch,
+/// heads, rows, elements] or [batch, rows, heads * elements]. Indices are b, n (head of keys), g
+/// (of its group), i (query), j (key), k and v (elements); those of one value only are left out,
+/// and b and n are one where nothing tells them apart.
 struct Heads {
   bool is_flat = false, is_joined = false;
   int64_t batch = 0, heads = 0, group = 0, queries = 0, keys = 0, past = 0, elements = 0,
@@ -68,7 +69,8 @@ Dims key_dims(const Heads& h, const char* last, int64_t elements) {
       .add(last, elements);
 }
 
-/// Elements of one head: of a dimension that counts them, or that has all heads in a row; 0 where that is impossible.
+/// Elements of one head: of a dimension that counts them, or that has all heads in a row; 0 where
+/// that is impossible.
 int64_t elements_of_head(const Shape& shape, int64_t heads, bool is_flat) {
   if (!is_flat)
     return shape[3];
@@ -118,7 +120,8 @@ std::optional<Heads> heads_of(Definition& d) {
   return h;
 }
 
-/// The mask's element for a score. Refuses one that does not spread over [batch, heads, queries, keys].
+/// The mask's element for a score. Refuses one that does not spread over [batch, heads, queries,
+/// keys].
 std::string mask_element(Definition& d, const Heads& h) {
   const Shape& shape = d.shape(3);
   const Shape extents{h.batch, h.query_heads(), h.queries, h.all_keys()};
@@ -143,8 +146,8 @@ std::string mask_element(Definition& d, const Heads& h) {
   return d.element(3, dims.index);
 }
 
-/// Where keys or values are read: new ones alone from their operand, otherwise old and new rows from a tensor that
-/// has them one behind the other.
+/// Where keys or values are read: new ones alone from their operand, otherwise old and new rows
+/// from a tensor that has them one behind the other.
 std::string joined_rows(Definition& d, const Heads& h, const char* name, size_t old_rows,
                         size_t new_rows, const char* last, int64_t elements) {
   const Dims fresh = key_dims(h, last, elements);
@@ -173,7 +176,8 @@ std::string joined_rows(Definition& d, const Heads& h, const char* name, size_t 
   return all.of(name);
 }
 
-/// Which keys a query sees: not the later ones where that is asked for, and none behind the rows that are in use.
+/// Which keys a query sees: not the later ones where that is asked for, and none behind the rows
+/// that are in use.
 std::string seen(Definition& d, const Heads& h) {
   const bool is_causal = d.integer("is_causal", 0) != 0;
   const char* i = h.queries == 1 ? "0" : "i";
@@ -248,16 +252,16 @@ void keep_rows(Definition& d, const Heads& h, size_t output, const char* last, i
   d.line("{} = {}", dims.of(fmt::format("Y{}", output)), from);
 }
 
-/// A quotient by the sum of weights. Passes of Kawara make ZeroingAttention, where the weights of a query that is shown no key, and are no
-/// numbers, count as zeros.
+/// A quotient by the sum of weights. Passes of Kawara make ZeroingAttention, where the weights of a
+/// query that is shown no key, and are no numbers, count as zeros.
 std::string by_sum(Definition& d, const std::string& value, const std::string& sum) {
   return d.node().op == "ZeroingAttention"
              ? fmt::format("select({1} == {1}, {0} / {1}, 0)", value, sum)
              : fmt::format("{} / {}", value, sum);
 }
 
-/// Types of 16 bits: weights are rounded to them before they are multiplied with the values, as tensor cores want
-/// it, and divided by their sum afterwards.
+/// Types of 16 bits: weights are rounded to them before they are multiplied with the values, as
+/// tensor cores want it, and divided by their sum afterwards.
 void short_sums(Definition& d, const Heads& h, const std::string& row) {
   const Dims rows = row_dims(h), dims = score_dims(h);
   Dims sums = row_dims(h);
@@ -275,7 +279,8 @@ void short_sums(Definition& d, const Heads& h, const std::string& row) {
   d.line("{} = {}", query_dims(h, "v", h.values).of("Y0"), by_sum(d, sums.of("A"), rows.of("T")));
 }
 
-/// Softmax is computed in f64 for f64, in f32 for all others: at least what attribute softmax_precision asks for, unless that is more.
+/// Softmax is computed in f64 for f64, in f32 for all others: at least what attribute
+/// softmax_precision asks for, unless that is more.
 bool softmax_is_precise(Definition& d) {
   constexpr int64_t f32 = 1, f16 = 10, f64 = 11, bf16 = 16;
   const int64_t asked = d.integer("softmax_precision", f32);
@@ -287,8 +292,8 @@ bool softmax_is_precise(Definition& d) {
   return is_known;
 }
 
-/// As the standard has it since its versions 23 and 24 were corrected: the cap before the mask, and with earlier keys a
-/// causal query sees them all.
+/// As the standard has it since its versions 23 and 24 were corrected: the cap before the mask, and
+/// with earlier keys a causal query sees them all.
 void attention(Definition& d) {
   const auto h = heads_of(d);
   if (!h || !softmax_is_precise(d))

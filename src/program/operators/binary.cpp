@@ -149,8 +149,8 @@ void mod(Definition& d) {
   x.store(d.type(0), fmt::format("{0} % {1} - select({2}, {1}, 0)", a, b, is_rounded_down(a, b)));
 }
 
-/// Small powers need no function: squares, and of floats cubes, fourth powers and reciprocals. More factors would round more than the
-/// function does.
+/// Small powers need no function: squares, and of floats cubes, fourth powers and reciprocals. More
+/// factors would round more than the function does.
 std::optional<std::string> small_power(const Operand& exponent, const std::string& x,
                                        bool is_float) {
   if (exponent.value == nullptr || exponent.value->elements() != 1)

@@ -4,15 +4,18 @@
 
 namespace kawara::program::operators {
 
-/// Shape that all of them are stretched to, aligned at the last dimension; nothing when they do not fit.
+/// Shape that all of them are stretched to, aligned at the last dimension; nothing when they do not
+/// fit.
 std::optional<Shape> broadcast(const std::vector<Shape>& shapes);
 
 /// An element-wise program over operands that are stretched to one shape, written with as few
-/// dimensions as possible: neighbours that every operand treats alike are merged, extents of 1 left out.
+/// dimensions as possible: neighbours that every operand treats alike are merged, extents of 1 left
+/// out.
 class Elementwise {
 public:
-  /// Operands 0 to `count` - 1, those that are there; the first output will have the broadcast shape.
-  /// Refuses shapes that do not fit. `shapes` overrides the operands' shapes (for old alignments).
+  /// Operands 0 to `count` - 1, those that are there; the first output will have the broadcast
+  /// shape. Refuses shapes that do not fit. `shapes` overrides the operands' shapes (for old
+  /// alignments).
   Elementwise(Definition& definition, size_t count, std::vector<Shape> shapes = {});
 
   const Shape& shape() const { return full_; } ///< of the output, before merging

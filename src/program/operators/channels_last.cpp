@@ -68,7 +68,8 @@ Shape with_taps(const Window& w, int64_t first, std::vector<int64_t> last) {
   return shape;
 }
 
-/// The elements under the window at every place, side by side: W[n y x, r, s, c]. Their channels may run on into the elements to the right.
+/// The elements under the window at every place, side by side: W[n y x, r, s, c]. Their channels
+/// may run on into the elements to the right.
 void add_windows(Definition& d, const Window& w, int64_t channels) {
   const Shape& image = d.shape(0);
   const int64_t places = image[0] * w.out[0] * w.out[1];
@@ -100,8 +101,8 @@ void add_windows(Definition& d, const Window& w, int64_t channels) {
                             "else:", "  " + element + " = 0"}));
 }
 
-/// X[n, y, x, c], weights [r, s, m, c], perhaps a bias [m]. Weights of one column and several times as many channels as the image
-/// reach over that many elements of a row.
+/// X[n, y, x, c], weights [r, s, m, c], perhaps a bias [m]. Weights of one column and several times
+/// as many channels as the image reach over that many elements of a row.
 void conv(Definition& d) {
   if (!need_image(d) || !d.need(1))
     return;
@@ -148,16 +149,16 @@ std::string chosen(const std::vector<std::string>& inside, const std::string& el
              : fmt::format("select({}, {}, {})", join(inside, " and "), element, otherwise);
 }
 
-/// A place that is inside `extent` whatever it is, and itself where it was inside before: reads of elements that are not used need a
-/// place, too.
+/// A place that is inside `extent` whatever it is, and itself where it was inside before: reads of
+/// elements that are not used need a place, too.
 std::string wrapped(const std::string& place, int64_t before, int64_t extent) {
   return before == 0
              ? fmt::format("({}) % {}", place, extent)
              : fmt::format("({} + {}) % {}", place, (extent - before % extent) % extent, extent);
 }
 
-/// Blocks of stride x stride elements of an image [n, c, y, x], with its padding, as the elements of another [n, y, x, block]; a block is
-/// filled up with zeros to whole groups of 8 channels.
+/// Blocks of stride x stride elements of an image [n, c, y, x], with its padding, as the elements
+/// of another [n, y, x, block]; a block is filled up with zeros to whole groups of 8 channels.
 void blocks(Definition& d) {
   if (!need_image(d))
     return;

@@ -1,5 +1,6 @@
-// Operators that graph/optimise/channels_last makes for processors: images are [n, y, x, c], windows move over a padded copy of them, and
-// weights are as the model has them, since kernels pack them anyway.
+// Operators that graph/optimise/channels_last makes for processors: images are [n, y, x, c],
+// windows move over a padded copy of them, and weights are as the model has them, since kernels
+// pack them anyway.
 
 #include "program/operators/registry.h"
 #include "program/operators/window.h"
@@ -10,7 +11,8 @@ namespace kawara::program::operators {
 namespace {
 namespace of_padded_channels_last {
 
-/// An image under a window: its dimensions in order, without the number of images where that is one.
+/// An image under a window: its dimensions in order, without the number of images where that is
+/// one.
 struct Image {
   int64_t images = 1, channels = 1;
   std::vector<int64_t> spatial;
@@ -39,7 +41,8 @@ std::vector<T> in_order(const Image& image, const T& n, const T& y, const T& x, 
   return all;
 }
 
-/// Declares the image, pads it where the window needs that, and says what the window's taps are read from: "P", "X0".
+/// Declares the image, pads it where the window needs that, and says what the window's taps are
+/// read from: "P", "X0".
 std::string add_image(Definition& d, const Image& image, const Window& w, const std::string& fill) {
   d.declare_operand(0, in_order<int64_t>(image, image.images, image.spatial[0], image.spatial[1],
                                          image.channels));
@@ -81,7 +84,8 @@ Nest result_nest(const Image& image, const Window& w, const std::string& last, i
   return nest;
 }
 
-/// "k0 in range(3)" for the dimensions in which the window has several elements, and the names alone.
+/// "k0 in range(3)" for the dimensions in which the window has several elements, and the names
+/// alone.
 struct Taps {
   std::vector<std::string> loops, names;
   Shape extents;

@@ -12,7 +12,8 @@ namespace of_convolution {
 
 std::string with_comma(const std::vector<std::string>& parts) { return join(parts, ", "); }
 
-/// A window of one element that visits every element is a product of matrices: one spatial dimension will do.
+/// A window of one element that visits every element is a product of matrices: one spatial
+/// dimension will do.
 bool merge_spatial(Sizes& s, Window& w) {
   for (size_t k = 0; k < w.kernel.size(); ++k)
     if (w.kernel[k] != 1 || w.stride[k] != 1 || w.begin[k] != 0 || w.end[k] != 0)
@@ -41,8 +42,9 @@ struct SumText {
   int64_t count = 0; ///< of products
 };
 
-/// Sums of (x - a) * (w - b), as those of x * w less what the zero points make of the sums of x and of w: i32 wraps, so this is the
-/// same, and products of bytes alone are what instructions compute. Those of w stay from call to call.
+/// Sums of (x - a) * (w - b), as those of x * w less what the zero points make of the sums of x and
+/// of w: i32 wraps, so this is the same, and products of bytes alone are what instructions compute.
+/// Those of w stay from call to call.
 void add_sums_around_zeros(Definition& d, const Kind& kind, const Nest& nest, const SumText& sum) {
   const std::string &a = kind.image_zero, &b = kind.weight_zero;
   const std::string element = nest.index();
@@ -85,7 +87,8 @@ struct Sums {
   std::string value;
 };
 
-/// Lines that leave the sums in temp T[n, g, m, o...]; none for one channel and one tap, whose product is the sum.
+/// Lines that leave the sums in temp T[n, g, m, o...]; none for one channel and one tap, whose
+/// product is the sum.
 Sums add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) {
   const std::string image = "X" + std::to_string(kind.image),
                     weight = "X" + std::to_string(kind.weight);
@@ -191,7 +194,8 @@ void conv(Definition& d) {
   d.line("{} = {}", at("Y0", nest.index()), value);
 }
 
-/// "i32(X2)" for a zero point that is one number, or empty. One that is added to results may not be left out.
+/// "i32(X2)" for a zero point that is one number, or empty. One that is added to results may not be
+/// left out.
 std::string zero_point(Definition& d, size_t k, bool may_be_left_out = true) {
   if (!d.has(k))
     return "";

@@ -169,7 +169,8 @@ std::string Definition::ordered(DataType type, const std::string& value) {
 }
 
 std::string Definition::stored(DataType type, const std::string& value) {
-  // Elements of unsigned types have the signed type of equal size, whose largest value is half of theirs: integers wrap, floats would not.
+  // Elements of unsigned types have the signed type of equal size, whose largest value is half of
+  // theirs: integers wrap, floats would not.
   const char* wide = type == DataType::U16 ? "i32" : type == DataType::U32 ? "i64" : nullptr;
   const std::string whole = wide ? fmt::format("{}({})", wide, value) : value;
   return type == DataType::Bool ? value : name_in_program(type) + "(" + whole + ")";

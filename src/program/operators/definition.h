@@ -30,12 +30,12 @@ struct Output {
   Shape shape;
 };
 
-/// What an operator means for operands of given types and shapes. An operator's rule asks this object
-/// about the node and its operands, and tells it the outputs and one of
+/// What an operator means for operands of given types and shapes. An operator's rule asks this
+/// object about the node and its operands, and tells it the outputs and one of
 ///
-///   a program      lines of `.kw` text over X0, X1, ... (operands) and Y0, Y1, ... (outputs); tensors
-///                  may be declared with another shape of equally many elements, which is how
-///                  neighbouring dimensions are merged
+///   a program      lines of `.kw` text over X0, X1, ... (operands) and Y0, Y1, ... (outputs);
+///                  tensors may be declared with another shape of equally many elements, which is
+///                  how neighbouring dimensions are merged
 ///   a view         the first output is the elements of an operand under another shape
 ///   constants      the outputs' elements, known now
 ///
@@ -76,7 +76,8 @@ public:
   const Shape& shape(size_t k) const;
   int64_t rank(size_t k) const { return static_cast<int64_t>(shape(k).size()); }
   const Operand& operand(size_t k) const { return operands_[k]; }
-  /// The elements of an operand that the meaning depends on; asks for them when they are not known yet.
+  /// The elements of an operand that the meaning depends on; asks for them when they are not known
+  /// yet.
   const Tensor* value(size_t k);
   std::vector<int64_t> values(size_t k); ///< the same as integers; empty until known
   /// `axis` counted from the front; refuses one outside -rank..rank-1.
@@ -101,19 +102,20 @@ public:
   void view(size_t operand) { view_ = operand; }
   void constant(Tensor value) { constants_.push_back(std::move(value)); }
 
-  /// A value of this type as one whose order is that of programs: u64 is held in elements of i64, and adding 2^63 turns its order into
-  /// theirs. The same again gives the value back.
+  /// A value of this type as one whose order is that of programs: u64 is held in elements of i64,
+  /// and adding 2^63 turns its order into theirs. The same again gives the value back.
   static std::string ordered(DataType type, const std::string& value);
   /// Value of element `index` of operand k ("X0[i, j]"), unsigned types widened.
   std::string element(size_t k, const std::string& index) const;
   /// Expression that converts a value for a store to a tensor of this type.
   static std::string stored(DataType type, const std::string& value);
-  /// The same for a float and a type of at most 16 bits: what is out of range becomes the nearest number, NaN the lowest.
+  /// The same for a float and a type of at most 16 bits: what is out of range becomes the nearest
+  /// number, NaN the lowest.
   static std::string saturated(DataType type, const std::string& value);
 
   // For whoever asked.
-  /// Attributes that the rule has looked at, whether the node has them or not. What a node has beyond them did not
-  /// go into the answer (graph/attributes.h).
+  /// Attributes that the rule has looked at, whether the node has them or not. What a node has
+  /// beyond them did not go into the answer (graph/attributes.h).
   const std::set<std::string>& reads() const { return reads_; }
   const std::optional<std::string>& refusal() const { return refusal_; }
   std::optional<size_t> wanted() const { return wanted_; }

@@ -5,8 +5,10 @@ namespace kawara::program::operators {
 namespace {
 namespace of_inverse {
 
-/// A function that programs have no name for, as a formula in f32 of functions that they have: at most 4 units in the last place off
-/// (tests/unit/driver/operators/inverse_functions_test.cpp). Terms in p are never -0, so that a zero keeps its sign in r + r * p. tools/fit_polynomial.py finds the coefficients.
+/// A function that programs have no name for, as a formula in f32 of functions that they have: at
+/// most 4 units in the last place off (tests/unit/driver/operators/inverse_functions_test.cpp).
+/// Terms in p are never -0, so that a zero keeps its sign in r + r * p. tools/fit_polynomial.py
+/// finds the coefficients.
 struct Formula {
   std::string_view name;
   const char* text; ///< of the body of `def f(x)`
@@ -62,7 +64,8 @@ constexpr Formula kFormulas[] = {
      "  let p = z * (0.333333015 + z * (0.200024515 + z * (0.142238259 + z * (0.118160069 +\n"
      "          z * (0.0516194329 + z * 0.176356941)))))\n"
      "  return select(abs(x) <= 0.5, x + x * p, 0.5 * log((1 + x) / (1 - x)))\n"},
-    // The half of the argument is exact, and the square of its exponential does not overflow before the result does.
+    // The half of the argument is exact, and the square of its exponential does not overflow before
+    // the result does.
     {"Cosh", "  let t = exp(0.5 * abs(x))\n"
              "  return (0.5 * t) * t + 0.5 / (t * t)\n"},
     {"Sinh", "  let z = x * x\n"

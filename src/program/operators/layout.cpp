@@ -136,7 +136,8 @@ void split(Definition& d) {
                                 graph::text_of(*sizes), extent, axis, parts));
   const int64_t outer = product(d.shape(0), 0, axis);
   const int64_t inner = product(d.shape(0), axis + 1, d.shape(0).size());
-  // Parts of one size have a number each, which is the index of a dimension: what reads them sees dimensions, no distances.
+  // Parts of one size have a number each, which is the index of a dimension: what reads them sees
+  // dimensions, no distances.
   const bool are_equal =
       parts > 1 && extent > 0 && std::count(sizes->begin(), sizes->end(), extent / parts) == parts;
   d.declare_operand(0, are_equal ? Shape{outer, parts, extent / parts * inner}
@@ -164,7 +165,8 @@ struct Cut {
   bool is_whole() const { return start == 0 && step == 1 && count == extent; }
 };
 
-/// The line for elements that are cut along some dimensions. Those that stay whole go with the dimension before them.
+/// The line for elements that are cut along some dimensions. Those that stay whole go with the
+/// dimension before them.
 void cut_line(Definition& d, const std::vector<Cut>& cuts) {
   std::vector<Cut> joined;
   for (Cut cut : cuts) {
@@ -183,7 +185,8 @@ void cut_line(Definition& d, const std::vector<Cut>& cuts) {
     if (cut.extent == 1 && cut.count == 1)
       continue;
     const std::string i = "i" + std::to_string(to.size());
-    // A part of that size has a number, which is the index of a dimension: what reads it sees dimensions, no distances.
+    // A part of that size has a number, which is the index of a dimension: what reads it sees
+    // dimensions, no distances.
     const bool is_part = cut.step == 1 && cut.extent % cut.count == 0 &&
                          cut.start % cut.count == 0 && !cut.is_whole();
     if (is_part) {

@@ -67,7 +67,8 @@ void batch_normalization(Definition& d) {
   moved(2, 4, "V");
 }
 
-/// Mean and variance over the last dimension of X0[a, r]; leaves the mean in M and 1/deviation in D.
+/// Mean and variance over the last dimension of X0[a, r]; leaves the mean in M and 1/deviation in
+/// D.
 void add_statistics(Definition& d, int64_t rows, int64_t count, const std::string& epsilon) {
   const std::string type = float_type(d.type(0)), n = literal(static_cast<double>(count));
   for (const char* name : {"S", "M", "Q", "D"})
@@ -90,8 +91,8 @@ void instance_normalization(Definition& d) {
   d.line("Y0[a, r] = (X0[a, r] - M[a]) * D[a] * X1[a % {0}] + X2[a % {0}]", (*s)[1]);
 }
 
-/// Groups of channels share their statistics; scale and bias per channel since version 21, per group
-/// before.
+/// Groups of channels share their statistics; scale and bias per channel since version 21, per
+/// group before.
 void group_normalization(Definition& d) {
   const auto s = channelled(d);
   if (!s)

@@ -91,7 +91,8 @@ void add_guarded_maximum(Definition& d, const Pool& p) {
   }));
 }
 
-/// Are rows first and columns then, of what that leaves, much less work than all taps of each window?
+/// Are rows first and columns then, of what that leaves, much less work than all taps of each
+/// window?
 bool is_separable(const Pool& p) {
   const Window& w = p.window;
   if (p.spatial.size() != 2 || w.kernel[0] < 2 || w.kernel[1] < 2)
@@ -149,7 +150,8 @@ void max_pool(Definition& d) {
   d.line("{} = {}", target, reduced(*p, "max", at(source, p->index)));
   if (!d.wants(1))
     return;
-  // The position of the first largest element, or the first NaN, counted in the whole input; none in the padding.
+  // The position of the first largest element, or the first NaN, counted in the whole input; none
+  // in the padding.
   d.output(DataType::I64, pooled_shape(d, *p));
   d.declare_output(1, p->nest.shape());
   const std::vector<int64_t> strides = steps_of(p->spatial, false);

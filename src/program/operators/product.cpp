@@ -110,8 +110,9 @@ void matmul(Definition& d) {
     d.line("Y0[{0}i, j] = T[{0}i, j]", batch_index(*s));
 }
 
-/// A scale or zero point: one number, one per row (of the left side and of the result) or column (of the right side), or one per
-/// row or column of each matrix. Its element for row i and column j.
+/// A scale or zero point: one number, one per row (of the left side and of the result) or column
+/// (of the right side), or one per row or column of each matrix. Its element for row i and column
+/// j.
 std::string spread(Definition& d, size_t k, const Sizes& s, bool is_by_row) {
   const Shape& given = d.shape(k);
   const std::string name = "X" + std::to_string(k);
@@ -160,8 +161,9 @@ std::string zero_of(Definition& d, size_t k, const Sizes& s, bool is_left) {
   return !d.has(k) || is_known_zero(d, k) ? "" : "i32(" + spread(d, k, s, is_left) + ")";
 }
 
-/// Sums of (x - a) * (y - b), as those of x * y less what the zero points make of the sums of rows and columns: i32 wraps, so this is
-/// the same, and products of bytes alone are what instructions compute. The value of one element; `left`, `right`: operands.
+/// Sums of (x - a) * (y - b), as those of x * y less what the zero points make of the sums of rows
+/// and columns: i32 wraps, so this is the same, and products of bytes alone are what instructions
+/// compute. The value of one element; `left`, `right`: operands.
 std::string sums_around_zeros(Definition& d, const Sizes& s, size_t left, size_t right,
                               size_t left_zero, size_t right_zero) {
   const std::string a = zero_of(d, left_zero, s, true), b = zero_of(d, right_zero, s, false);

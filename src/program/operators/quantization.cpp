@@ -9,8 +9,9 @@ bool is_quantised(DataType type) {
          type == DataType::U16;
 }
 
-/// Which scale and zero point an element X0[a, c, r] has: one for the tensor, one per place c along an axis, or one per block of
-/// `block` such places in a row. Declares the operands; the index of the scale, nothing when they do not fit.
+/// Which scale and zero point an element X0[a, c, r] has: one for the tensor, one per place c along
+/// an axis, or one per block of `block` such places in a row. Declares the operands; the index of
+/// the scale, nothing when they do not fit.
 std::optional<std::string> declare_scales(Definition& d) {
   if (!d.need(0) || !d.need(1))
     return std::nullopt;
@@ -44,7 +45,8 @@ std::optional<std::string> declare_scales(Definition& d) {
   return d.is_settled() ? std::nullopt : std::optional(index);
 }
 
-/// The type that elements are quantised to: that of the zero point or by an attribute, which must agree.
+/// The type that elements are quantised to: that of the zero point or by an attribute, which must
+/// agree.
 std::optional<DataType> quantised_type(Definition& d) {
   const DataType otherwise = d.has(2) ? d.type(2) : DataType::U8;
   const bool is_named = d.integer("output_dtype", 0) != 0;

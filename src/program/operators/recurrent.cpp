@@ -9,8 +9,8 @@ namespace kawara::program::operators {
 namespace {
 namespace of_recurrent {
 
-/// A function of a gate, as the standard lists them for these operators: {0} is its argument, {1} and {2} are attributes
-/// activation_alpha and activation_beta where it has them.
+/// A function of a gate, as the standard lists them for these operators: {0} is its argument, {1}
+/// and {2} are attributes activation_alpha and activation_beta where it has them.
 struct Formula {
   std::string_view name; ///< in lower case: files have either
   const char* text;
@@ -39,7 +39,8 @@ struct Activation {
   }
 };
 
-/// What LSTM, GRU and RNN have in common. Dimensions: `t` steps, `b` sequences, `k` inputs, `h` elements.
+/// What LSTM, GRU and RNN have in common. Dimensions: `t` steps, `b` sequences, `k` inputs, `h`
+/// elements.
 struct Elements {
   int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, directions = 1, gates = 1;
   bool is_batch_first = false, is_reverse = false;
@@ -56,8 +57,8 @@ const Formula* formula_named(std::string name) {
   return nullptr;
 }
 
-/// The functions of all gates, direction by direction. Parameters are taken from their lists in this order, by those functions that have
-/// them; where a list ends, the standard's values count.
+/// The functions of all gates, direction by direction. Parameters are taken from their lists in
+/// this order, by those functions that have them; where a list ends, the standard's values count.
 std::vector<Activation> activations_of(Definition& d, const Elements& c,
                                        const std::vector<std::string>& usual) {
   std::vector<std::string> names = d.words("activations");
@@ -160,7 +161,8 @@ public:
     const size_t each = c_.activations.size() / static_cast<size_t>(c_.directions);
     return c_.activations[static_cast<size_t>(n_) * each + k].of(x);
   }
-  /// The same of a value that attribute `clip` bounds: what a gate is made of, but not the state of an LSTM.
+  /// The same of a value that attribute `clip` bounds: what a gate is made of, but not the state of
+  /// an LSTM.
   std::string gate(size_t k, const std::string& x) const {
     return apply(
         k, c_.clip ? fmt::format("max({}, min({}, {}))", literal(-*c_.clip), literal(*c_.clip), x)
@@ -195,8 +197,8 @@ public:
   /// Step t in the order of the sequence, of which a backward direction sees the last one first.
   std::string place() const { return is_backward() ? fmt::format("{} - t", c_.steps - 1) : "t"; }
 
-  /// `value` while the sequence has such a step; outside, what it was. Read backward, a shorter sequence thus begins with
-  /// its own last step.
+  /// `value` while the sequence has such a step; outside, what it was. Read backward, a shorter
+  /// sequence thus begins with its own last step.
   std::string while_running(const char* base, const std::string& value) const {
     if (!d_.has(4))
       return value;

@@ -48,8 +48,8 @@ Folded fold(const Shape& shape, const std::set<int64_t>& axes, bool keeps) {
   return f;
 }
 
-/// Axes by attribute, or by input 1 (since version 13 for sums, 18 for the others); all of them when
-/// none are named, unless that is to mean none.
+/// Axes by attribute, or by input 1 (since version 13 for sums, 18 for the others); all of them
+/// when none are named, unless that is to mean none.
 std::optional<std::set<int64_t>> reduced_axes(Definition& d) {
   std::optional<std::vector<int64_t>> given = d.integers("axes");
   const bool may_be_none = d.integer("noop_with_empty_axes", 0) != 0;
@@ -70,7 +70,8 @@ std::optional<std::set<int64_t>> reduced_axes(Definition& d) {
   return axes;
 }
 
-/// How a reduction is computed: over {0}, the element; then {0}, the folded value, and {1}, the count.
+/// How a reduction is computed: over {0}, the element; then {0}, the folded value, and {1}, the
+/// count.
 struct Kind {
   std::string_view name;
   const char* fold;
@@ -199,8 +200,8 @@ void arg_extreme(Definition& d) {
     d.line("Y0[a, c] = select({0} != {0}, 0, Y0[a, c])", d.element(0, "a, 0, c"));
 }
 
-/// [outer, n, inner] around the axis that Softmax and its kin work along. Before version 13 they saw
-/// the tensor as a matrix whose rows begin at the axis.
+/// [outer, n, inner] around the axis that Softmax and its kin work along. Before version 13 they
+/// saw the tensor as a matrix whose rows begin at the axis.
 Shape around_axis(Definition& d, int64_t old_axis) {
   const bool is_matrix = d.opset() < 13;
   const int64_t axis = d.axis_of(d.integer("axis", is_matrix ? old_axis : -1), d.rank(0));
@@ -255,7 +256,8 @@ void hardmax(Definition& d) {
   d.line("Y0[a, r, c] = select(r == I[a, c], 1, 0)");
 }
 
-/// Sums of the elements up to each one, along the middle of three dimensions: of a row, or of one block of it.
+/// Sums of the elements up to each one, along the middle of three dimensions: of a row, or of one
+/// block of it.
 class RunningSums {
 public:
   RunningSums(const Shape& shape, bool is_exclusive, bool is_reverse)
@@ -277,7 +279,8 @@ public:
     return text;
   }
 
-  /// The same in blocks, which threads can share: the sum of each block, what stands before it, and sums inside it from there on.
+  /// The same in blocks, which threads can share: the sum of each block, what stands before it, and
+  /// sums inside it from there on.
   std::string blocks(Definition& d, int64_t block, const std::string& type) const {
     const int64_t count = (shape_[1] + block - 1) / block;
     const Shape one_each{shape_[0], count, shape_[2]};
@@ -341,8 +344,8 @@ void cum_sum(Definition& d) {
   d.output(d.type(0), d.shape(0));
   d.declare_operand(0, s);
   d.declare_output(0, s);
-  // Shorter rows are done before threads have begun; few long blocks cost least, many short ones keep a GPU busy. Narrow floats are
-  // rounded at each sum, which blocks would change.
+  // Shorter rows are done before threads have begun; few long blocks cost least, many short ones
+  // keep a GPU busy. Narrow floats are rounded at each sum, which blocks would change.
   constexpr int64_t kLong = 1024, kVeryLong = 8192;
   const int64_t block = s[1] >= kVeryLong ? 1024 : 128;
   const bool is_wide =

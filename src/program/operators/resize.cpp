@@ -22,7 +22,8 @@ struct Stretch {
   double scale = 1;
 };
 
-/// Before version 11, as Upsample, it has a mode alone. Nothing for ways that the function knows how to refuse, or how to cut out.
+/// Before version 11, as Upsample, it has a mode alone. Nothing for ways that the function knows
+/// how to refuse, or how to cut out.
 std::optional<Way> way_of(Definition& d) {
   Way w;
   w.mode = d.word("mode", "nearest");
@@ -89,7 +90,8 @@ std::vector<double> known_scales(Definition& d, size_t count) {
   return known_numbers(d, d.node().op == "Upsample" || d.opset() < 11 ? 1 : 2, count);
 }
 
-/// Sizes are met as they are, or all dimensions are scaled alike so that none is larger, or none smaller.
+/// Sizes are met as they are, or all dimensions are scaled alike so that none is larger, or none
+/// smaller.
 void fit_sizes(const Way& w, const std::vector<size_t>& axes, const std::vector<double>& sizes,
                std::vector<Stretch>& dims) {
   std::vector<double> scales;
@@ -139,8 +141,8 @@ std::optional<std::vector<Stretch>> stretches_of(Definition& d, const Way& w) {
   return dims;
 }
 
-/// The place in the operand of place `o` of the result, as text. T is the type that it is computed in; which element is nearest is
-/// decided by numbers of 32 bits, as other runtimes do.
+/// The place in the operand of place `o` of the result, as text. T is the type that it is computed
+/// in; which element is nearest is decided by numbers of 32 bits, as other runtimes do.
 template <class T> std::string source_of(const Way& w, const Stretch& s) {
   const T n = static_cast<T>(s.in), m = static_cast<T>(s.out), scale = static_cast<T>(s.scale);
   const std::string at = sizeof(T) == 4 ? "f32(o)" : "f64(o)";
@@ -218,7 +220,8 @@ std::optional<Steps> steps_of(const Way& w, const Stretch& s) {
   return steps;
 }
 
-/// Of the elements that a place reaches: how many there may be, and how far they are from it at most.
+/// Of the elements that a place reaches: how many there may be, and how far they are from it at
+/// most.
 struct Reach {
   double squeeze = 1, distance = 1;
   int64_t taps = 2;
@@ -232,8 +235,8 @@ Reach reach_of(const Way& w, const Stretch& s) {
   return r;
 }
 
-/// May an element that a place reaches have no weight? Those at whole distances have none, and those outside where they are left out; filters
-/// that blur end anywhere.
+/// May an element that a place reaches have no weight? Those at whole distances have none, and
+/// those outside where they are left out; filters that blur end anywhere.
 bool may_lack_weight(const Way& w, const Stretch& s) {
   if (w.excludes_outside || reach_of(w, s).squeeze != 1)
     return true;
@@ -259,8 +262,9 @@ std::string filter(const Way& w, const std::string& x) {
                      cubic(a + 2, -(a + 3), 0, 1), cubic(a, -5 * a, 8 * a, -4 * a));
 }
 
-/// Lines that fill temp I<k>[o] with the first element that a place reaches, before it is kept inside, and W<k>[o, u] with the weight of
-/// each. Elements outside are those at the border, or count for nothing, and the others for more.
+/// Lines that fill temp I<k>[o] with the first element that a place reaches, before it is kept
+/// inside, and W<k>[o, u] with the weight of each. Elements outside are those at the border, or
+/// count for nothing, and the others for more.
 void add_weights(Definition& d, const Way& w, const Stretch& s, size_t k, const char* type) {
   const Reach r = reach_of(w, s);
   d.temp(fmt::format("I{}", k), "i32", {s.out});
@@ -285,7 +289,8 @@ void add_weights(Definition& d, const Way& w, const Stretch& s, size_t k, const 
       fmt::format("{0}    W{1}[o, u] = V{1}[o, u] / select(U{1}[o] == 0, 1, U{1}[o])\n", loops, k));
 }
 
-/// A pass over one dimension: the index of what it writes, with `o` in the dimension's place, and of what it reads.
+/// A pass over one dimension: the index of what it writes, with `o` in the dimension's place, and
+/// of what it reads.
 struct Pass {
   std::string target, source; ///< tensors
   std::vector<std::string> index;
@@ -298,8 +303,8 @@ std::string read(const Pass& p, const std::string& place) {
   return at(p.source, join(index, ", "));
 }
 
-/// Dimensions in the order in which they are worked on: first those with smaller results, then from the last, along which elements are
-/// looked up one by one: so there are few of them.
+/// Dimensions in the order in which they are worked on: first those with smaller results, then from
+/// the last, along which elements are looked up one by one: so there are few of them.
 std::vector<size_t> order_of(const std::vector<Stretch>& dims) {
   std::vector<size_t> order;
   for (size_t k = 0; k < dims.size(); ++k)
@@ -328,7 +333,8 @@ std::vector<Stretch> merged(const std::vector<Stretch>& dims) {
   return found;
 }
 
-/// What the elements are computed in, and the text of an element of that for a store; nothing where 64-bit integers would lose digits.
+/// What the elements are computed in, and the text of an element of that for a store; nothing where
+/// 64-bit integers would lose digits.
 std::optional<const char*> computed_in(DataType type) {
   if (type == DataType::F64)
     return "f64";
@@ -365,7 +371,8 @@ void add_pass(Definition& d, const Way& w, const Stretch& s, const Pass& p, bool
   const auto term = [&](const std::string& u, bool is_first) {
     const std::string place =
         is_first ? fmt::format("I{0}[o{0}]", k) : fmt::format("I{0}[o{0}] + {1}", k, u);
-    // What has no weight is not read: an infinity there does not come through. Lanes that look up elements do without the question.
+    // What has no weight is not read: an infinity there does not come through. Lanes that look up
+    // elements do without the question.
     const char* format = may_lack ? "select(W{0}[o{0}, {1}] == 0, 0, {2} * W{0}[o{0}, {1}])"
                                   : "{2} * W{0}[o{0}, {1}]";
     return fmt::format(fmt::runtime(format), k, u, read(p, inside(place)));
@@ -379,7 +386,8 @@ void add_pass(Definition& d, const Way& w, const Stretch& s, const Pass& p, bool
   d.line("{} = {}", target, is_last ? stored_number(d.type(0), value) : value);
 }
 
-/// Pass by pass, each along one dimension: places and weights in tables, which depend on the sizes alone.
+/// Pass by pass, each along one dimension: places and weights in tables, which depend on the sizes
+/// alone.
 void add_passes(Definition& d, const Way& w, const std::vector<Stretch>& dims, const char* type) {
   const std::vector<size_t> order = order_of(dims);
   Pass p;
@@ -411,8 +419,8 @@ void add_passes(Definition& d, const Way& w, const std::vector<Stretch>& dims, c
            stored_number(d.type(0), at(p.source, join(p.index, ", "))));
 }
 
-/// Nearest elements in even steps along all dimensions are one movement: no place is looked up. An element that comes several times
-/// has a dimension of its own for these.
+/// Nearest elements in even steps along all dimensions are one movement: no place is looked up. An
+/// element that comes several times has a dimension of its own for these.
 bool add_steps(Definition& d, const Way& w, const std::vector<Stretch>& dims) {
   Shape shape, result;
   std::vector<std::string> source, target;
@@ -438,7 +446,8 @@ bool add_steps(Definition& d, const Way& w, const std::vector<Stretch>& dims) {
   return true;
 }
 
-/// What is cut out, sizes that only a run knows and wide integers between two places are left to a function.
+/// What is cut out, sizes that only a run knows and wide integers between two places are left to a
+/// function.
 void resize(Definition& d) {
   if (!d.need(0))
     return;

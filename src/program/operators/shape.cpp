@@ -137,7 +137,8 @@ void size(Definition& d) {
   d.constant(std::move(value));
 }
 
-/// Does the node drop elements? By an operand since version 12, by an attribute before 7, and never in between.
+/// Does the node drop elements? By an operand since version 12, by an attribute before 7, and never
+/// in between.
 bool may_drop(Definition& d) {
   if (d.opset() < 7)
     return d.integer("is_test", 0) == 0 && d.real("ratio", 0.5) != 0;

@@ -10,14 +10,15 @@ namespace kawara::program::operators {
 namespace {
 namespace of_transposed_convolution {
 
-/// Along one dimension, results o with (o + begin) % stride from `first` to `first + count` - 1 take the same elements of the image: with q
-/// = (o + begin) // stride those at q - shift - step * t, t from 0 to `taps` - 1, times the weights at `tap` + i + spacing * t for the i-th residue.
+/// Along one dimension, results o with (o + begin) % stride from `first` to `first + count` - 1
+/// take the same elements of the image: with q = (o + begin) // stride those at q - shift - step *
+/// t, t from 0 to `taps` - 1, times the weights at `tap` + i + spacing * t for the i-th residue.
 struct Residues {
   int64_t first = 0, count = 1, tap = 0, taps = 0, shift = 0;
 };
 
-/// One dimension: its classes of residues, whose results need no others' taps; distances between taps in the image and among the
-/// weights; and the quotients q of all results.
+/// One dimension: its classes of residues, whose results need no others' taps; distances between
+/// taps in the image and among the weights; and the quotients q of all results.
 struct Axis {
   std::vector<Residues> classes;
   int64_t step = 1, spacing = 1, stride = 1, begin = 0;
@@ -25,7 +26,8 @@ struct Axis {
   int64_t first_place = 0, places = 1; ///< of the image, some of them outside
 };
 
-/// Tap k reaches o + begin = stride * i + dilation * k: those with the same k % spacing the same residue.
+/// Tap k reaches o + begin = stride * i + dilation * k: those with the same k % spacing the same
+/// residue.
 Axis axis_of(const Window& w, size_t k, int64_t extent) {
   Axis a;
   a.stride = w.stride[k];
@@ -123,8 +125,9 @@ void add_image(Definition& d, Parts& p) {
                           "else:", "  " + target + " = 0"}));
 }
 
-/// The classes of all dimensions that belong together, and of dimensions before `merged` one residue each: those of the others are filters
-/// beside those of the operator, as many as `filters`, in S from `first` on.
+/// The classes of all dimensions that belong together, and of dimensions before `merged` one
+/// residue each: those of the others are filters beside those of the operator, as many as
+/// `filters`, in S from `first` on.
 struct Block {
   std::vector<Residues> classes;
   size_t merged = 0;
@@ -292,8 +295,9 @@ void add_results(Definition& d, const Parts& p, const Window& w) {
   d.add_line(nest.around({at("Y0", nest.index()) + " = " + value}));
 }
 
-/// Results whose places have the same rest modulo the stride take the same taps: they are a convolution with stride 1 of the image by these
-/// taps, and the residues are filters of it. What is left is to put the results in order.
+/// Results whose places have the same rest modulo the stride take the same taps: they are a
+/// convolution with stride 1 of the image by these taps, and the residues are filters of it. What
+/// is left is to put the results in order.
 void conv_transpose(Definition& d) {
   const auto s = sizes_of(d, 0, 1, true);
   if (!s)

@@ -18,8 +18,8 @@ struct Function {
   double second_value = 0;
 };
 
-/// max(x, 0) + log(1 + e), e = exp(-|x|). The quotient makes up for the digits of e that 1 + e has lost; where none is left, e is
-/// the logarithm.
+/// max(x, 0) + log(1 + e), e = exp(-|x|). The quotient makes up for the digits of e that 1 + e has
+/// lost; where none is left, e is the logarithm.
 #define KAWARA_SOFTPLUS                                                                            \
   "(max({0}, 0) + select(1 + exp(-abs({0})) == 1, exp(-abs({0})), log(1 + exp(-abs({0}))) * "      \
   "(exp(-abs({0})) / (1 + exp(-abs({0})) - 1))))"
@@ -149,8 +149,8 @@ void cast_like(Definition& d) {
 }
 
 /// Bounds by inputs 1 and 2, or, before version 11, by attributes.
-/// A bound of Clip: an operand or an attribute. What is known is written out: against a number, and no NaN, processors
-/// compare in one instruction.
+/// A bound of Clip: an operand or an attribute. What is known is written out: against a number, and
+/// no NaN, processors compare in one instruction.
 std::string bound_of(Definition& d, size_t operand, const char* attribute) {
   if (!d.has(operand))
     return literal(d.real(attribute, 0));

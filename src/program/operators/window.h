@@ -10,8 +10,8 @@ struct Window {
   std::vector<int64_t> out;                                  ///< positions of the window
 };
 
-/// From the attributes kernel_shape (or `kernel` when the attribute is left out), strides, dilations,
-/// pads, auto_pad and ceil_mode. Refuses what is inconsistent.
+/// From the attributes kernel_shape (or `kernel` when the attribute is left out), strides,
+/// dilations, pads, auto_pad and ceil_mode. Refuses what is inconsistent.
 Window window_of(Definition& d, const std::vector<int64_t>& spatial,
                  const std::vector<int64_t>& kernel);
 /// The same for a transposed convolution: `out` is the size of its result (attributes output_shape,
@@ -22,7 +22,8 @@ Window transposed_window_of(Definition& d, const std::vector<int64_t>& spatial,
 /// "2 * o0 + 3 * k0": where the window's tap lies in the padded input, in dimension d.
 std::string tap(const Window& window, size_t d);
 bool is_padded(const Window& window);
-/// Elements of the padded input in dimension d; the last window may reach past the padding (ceil_mode).
+/// Elements of the padded input in dimension d; the last window may reach past the padding
+/// (ceil_mode).
 int64_t padded_extent(const Window& window, size_t d, int64_t spatial);
 
 /// Names and extents of loops, written as nested `for`s around lines.

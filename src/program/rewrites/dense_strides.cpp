@@ -15,13 +15,16 @@ namespace {
 using scalar::as;
 using scalar::int_lit;
 
-/// Uses of an element that make up for its copy: to gather one takes about as long as a multiply-add of two vectors.
+/// Uses of an element that make up for its copy: to gather one takes about as long as a
+/// multiply-add of two vectors.
 constexpr int64_t kLeastUsesOfCopy = 4;
 
-/// Rows of the copy are joined whether or not they are whole vectors: no length is a multiple of this.
+/// Rows of the copy are joined whether or not they are whole vectors: no length is a multiple of
+/// this.
 constexpr int64_t kAnyLength = INT64_MAX;
 
-/// One dimension of the operand: the loop that walks through it, and how far apart its elements are.
+/// One dimension of the operand: the loop that walks through it, and how far apart its elements
+/// are.
 struct StridedDimension {
   uint32_t iterator = 0;
   int64_t factor = 1, first = 0;
@@ -130,7 +133,8 @@ private:
     return !found.dims.empty() && found.dims.back().factor > 1;
   }
 
-  /// How often the sum reads each element: along the loops of the result that do not move the operand.
+  /// How often the sum reads each element: along the loops of the result that do not move the
+  /// operand.
   int64_t uses_of(const StridedOperand& found, const std::vector<const Loop*>& path,
                   uint32_t s) const {
     int64_t uses = 1;
@@ -167,7 +171,8 @@ public:
     const std::string name = program_.tensors[operand_.tensor].name + "_dense";
     const uint32_t dense = add_tensor(name), apart = add_tensor(name + "_apart");
     add_copy(apart, read(dense));
-    // Until loops are joined the copy goes to a tensor of its own: it walks through the dimensions one by one.
+    // Until loops are joined the copy goes to a tensor of its own: it walks through the dimensions
+    // one by one.
     program_.tensors[dense].role = Role::Input;
     while (auto joined = with_joined_dimensions(program_, kAnyLength))
       program_ = *std::move(joined);

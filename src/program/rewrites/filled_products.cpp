@@ -16,13 +16,15 @@ using scalar::int_lit;
 
 constexpr scalar::Type kF32{Elem::F32, 1};
 
-/// The loops around the statements of a nest, one inside the other; nothing where there is more beside them.
+/// The loops around the statements of a nest, one inside the other; nothing where there is more
+/// beside them.
 struct PlainNest {
   uint32_t begin = 0, update = 0; ///< statements
   std::vector<const Loop*> loops; ///< around the update; those around `begin` are the first of them
 };
 
-/// `for i: for j: { begin; for k: update }`, or both in nests of their own within the outermost loops.
+/// `for i: for j: { begin; for k: update }`, or both in nests of their own within the outermost
+/// loops.
 std::optional<PlainNest> plain_nest(const BodyNode& root) {
   PlainNest nest;
   bool has_begun = false;
@@ -122,7 +124,8 @@ private:
     return std::count(loops.begin(), loops.end(), loop) > 0;
   }
 
-  /// Rows and lanes move one operand each; the reduction moves both and no result; batches move all.
+  /// Rows and lanes move one operand each; the reduction moves both and no result; batches move
+  /// all.
   bool choose_lengths() {
     size_t rows = 0, lanes = 0, depths = 0;
     bool grows = false;

@@ -9,7 +9,8 @@
 
 namespace kawara::program {
 
-/// A convolution by a window of 3 x 3, added up in f32, as its parts: iterators by number, outermost first.
+/// A convolution by a window of 3 x 3, added up in f32, as its parts: iterators by number,
+/// outermost first.
 struct Convolution {
   size_t root = 0; ///< node of the body that holds it
   uint32_t statement = 0;
@@ -32,13 +33,15 @@ struct NoConvolution {
   std::string why, instead;
 };
 
-/// The first convolution of the program: an update with + in loops from 0 with step 1 of constant length, alone in its
-/// outermost loop but for statements that begin its elements. Two indices of the image are loops of the result plus loops of
-/// the window, rows before columns; every other index of the three tensors is a loop; one other loop is reduced. So channels may
-/// stand before rows and columns or behind them. `loops` point into the program.
+/// The first convolution of the program: an update with + in loops from 0 with step 1 of constant
+/// length, alone in its outermost loop but for statements that begin its elements. Two indices of
+/// the image are loops of the result plus loops of the window, rows before columns; every other
+/// index of the three tensors is a loop; one other loop is reduced. So channels may stand before
+/// rows and columns or behind them. `loops` point into the program.
 Result<Convolution, NoConvolution> find_convolution(const Program&);
 
-/// A factor of a convolution's product: an element of f32, or one of f16 or bf16 that is converted to it. Nothing for anything else.
+/// A factor of a convolution's product: an element of f32, or one of f16 or bf16 that is converted
+/// to it. Nothing for anything else.
 const scalar::Load* factor_of(const Expr&);
 /// The iterator that an index is; nothing for anything else.
 std::optional<uint32_t> single_iterator(const Expr&);

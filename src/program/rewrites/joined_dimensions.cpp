@@ -98,8 +98,9 @@ private:
            single_iterator(index[d + 1]) == pair.depth + 1;
   }
 
-  /// The statement gives an element at a joined place its value, and reads such elements, or inputs that it finds by one of the
-  /// iterators. A temp of a row (a norm) would have to be known before: its rows are better kept together.
+  /// The statement gives an element at a joined place its value, and reads such elements, or inputs
+  /// that it finds by one of the iterators. A temp of a row (a norm) would have to be known before:
+  /// its rows are better kept together.
   bool is_joined_map(const LoopPair& pair, uint32_t s) const {
     const Statement& statement = text(s);
     if (statement.op != ReduceOp::None || statement.iters.size() != pair.depth + 2)
@@ -141,7 +142,8 @@ private:
     return in_places == everywhere;
   }
 
-  /// Something inside depends on more than the statements: an `if`, or a loop whose ends are not known.
+  /// Something inside depends on more than the statements: an `if`, or a loop whose ends are not
+  /// known.
   static bool has_conditions(const Body& body) {
     return std::any_of(body.begin(), body.end(), [](const BodyNode& node) {
       const auto* loop = std::get_if<Loop>(&node);
@@ -158,7 +160,8 @@ private:
            }) > 0;
   }
 
-  /// Every access of the tensor walks through both dimensions with a pair of loops that is to be joined.
+  /// Every access of the tensor walks through both dimensions with a pair of loops that is to be
+  /// joined.
   bool drop_places() {
     std::set<TensorDimension> broken;
     for (uint32_t s = 0; s < program_.statements.size(); ++s)
@@ -188,7 +191,8 @@ private:
                     : makes_long_rows(pair) || counts_rows(pair) || reduces(pair);
   }
 
-  /// All elements have more whole groups of bytes than a row, or a row's groups do not divide those that threads have side by side.
+  /// All elements have more whole groups of bytes than a row, or a row's groups do not divide those
+  /// that threads have side by side.
   bool makes_whole_groups(const LoopPair& pair) const {
     constexpr int64_t kGroupsSideBySide = 256;
     return *length_of(*pair.outer) > 1 &&
@@ -205,7 +209,8 @@ private:
            });
   }
 
-  /// Outermost loops of several nests, of which one adds up: they can share one loop over rows, and threads have all of these to share.
+  /// Outermost loops of several nests, of which one adds up: they can share one loop over rows, and
+  /// threads have all of these to share.
   bool counts_rows(const LoopPair& pair) const {
     if (pair.depth != 0)
       return false;
@@ -221,7 +226,8 @@ private:
     return nests > 1 && reductions > 0;
   }
 
-  /// Both are added up: threads can have even parts of one long loop, and only its last vector is not whole.
+  /// Both are added up: threads can have even parts of one long loop, and only its last vector is
+  /// not whole.
   bool reduces(const LoopPair& pair) const {
     return *length_of(*pair.outer) > 1 &&
            std::any_of(pair.statements.begin(), pair.statements.end(), [&](uint32_t s) {
@@ -263,7 +269,8 @@ private:
     });
   }
 
-  // The joined program. A place or pair that shares a dimension or loop with one before it is left for another time.
+  // The joined program. A place or pair that shares a dimension or loop with one before it is left
+  // for another time.
 
   Program joined() const {
     Program result = program_;
@@ -293,7 +300,8 @@ private:
     return found == pairs_.end() ? nullptr : &*found;
   }
 
-  /// Where the pair's iterators are no joined place, they become quotient and remainder of the outer one, which counts for both.
+  /// Where the pair's iterators are no joined place, they become quotient and remainder of the
+  /// outer one, which counts for both.
   void divide(Statement& statement, const LoopPair& pair) const {
     const Expr both = scalar::iter(pair.depth), length = int_lit(*length_of(*pair.inner));
     const auto parted = [&](const Expr& root) {

@@ -4,15 +4,16 @@
 
 namespace kawara::program {
 
-/// Elements of a tensor that need not be stored: those of an image [n, y, x, c] under a window that moves over it, zeros
-/// outside the image.
+/// Elements of a tensor that need not be stored: those of an image [n, y, x, c] under a window that
+/// moves over it, zeros outside the image.
 ///
 ///   T[(n * down.steps + y) * right.steps + x, r, s, c] =
 ///       image[n, down.stride * y + down.dilation * r - down.before,
 ///                right.stride * x + right.dilation * s - right.before, c]
 ///
-/// Where T has more channels than the image, they go on with those of the elements to the right, all of them inside the image. Dimensions of
-/// extent 1 may be left out: the image's n, and r and s.
+/// Where T has more channels than the image, they go on with those of the elements to the right,
+/// all of them inside the image. Dimensions of extent 1 may be left out: the image's n, and r and
+/// s.
 struct WindowView {
   struct Side {
     int64_t steps = 1; ///< places of the window

@@ -115,7 +115,7 @@ private:
       list.push_back(at(first + k));
     return list;
   }
-  /// The iteration of the loops `dims`, the first of which is at depth `first`, among all of theirs.
+  /// The iteration of the loops `dims`, the first of which is at depth `first`.
   static Expr number_of(const Dims& dims, size_t first) {
     Expr number = int_lit(0);
     for (size_t k = 0; k < dims.size(); ++k)
@@ -167,7 +167,7 @@ private:
     add(inside(dims, std::move(body)));
   }
 
-  /// Half of a transform: below `around`, in loops over `inner`, one statement for each row of a matrix.
+  /// Half of a transform: below `around`, in loops over `inner`, one statement a matrix row.
   Body pass(const Dims& around, const Dims& inner, size_t rows,
             const std::function<Made(size_t)>& row) {
     const Dims all = joined({around, inner});
@@ -224,7 +224,7 @@ private:
            image_extent(conv_.image_columns).value_or(0) >= width();
   }
 
-  /// The image with its channels last, filled up with zeros to whole tiles: where it is, or as a copy.
+  /// The image with its channels last, filled with zeros to whole tiles: in place, or as a copy.
   uint32_t image_by_tiles() {
     const size_t n = images_.size();
     uint32_t image = conv_.image;
@@ -318,7 +318,7 @@ private:
     add(inside(around, std::move(first)));
   }
 
-  /// Rows of tiles are outermost: some of all images together are a part that can be done for itself.
+  /// Rows of tiles are outermost: those of all images together can be computed apart.
   Dims over_tiles() const {
     return joined({{dim("down", down_)}, images_, {dim("across", across_)}});
   }

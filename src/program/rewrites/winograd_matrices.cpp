@@ -29,7 +29,8 @@ Expr sum_of(const std::vector<Term>& terms) {
   return sum ? sum : scalar::float_lit(0, kElement);
 }
 
-/// The sum as one term, a positive one first: terms of equal factors are added before they are multiplied.
+/// The sum as one term, a positive one first: terms of equal factors are added before they are
+/// multiplied.
 Term together(std::vector<Term> terms) {
   std::stable_partition(terms.begin(), terms.end(), [](const Term& t) { return t.factor > 0; });
   const double factor = std::abs(terms.front().factor);

@@ -19,7 +19,8 @@ std::optional<Role> role_from_name(std::string_view word) {
 
 } // namespace
 
-/// `outptu y: f32[N]`: the word that is meant, said once, so that the names of the line are known further down.
+/// `outptu y: f32[N]`: the word that is meant, said once, so that the names of the line are known
+/// further down.
 std::string_view Parser::declaring_word() {
   const Token word = peek();
   const bool is_declaration =

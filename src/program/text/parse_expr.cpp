@@ -8,8 +8,8 @@ using ast::Kind;
 using scalar::BinaryOp;
 
 // Precedence, loosest first:
-//   a if c else b · or · and · not · == != < <= > >= (chained) · | · ^ · & · << >> · + - · * / // % ·
-//   unary - + ~ · f(x) A[i] (x)
+//   a if c else b · or · and · not · == != < <= > >= (chained) · | · ^ · & · << >> · + - ·
+//   * / // % · unary - + ~ · f(x) A[i] (x)
 
 namespace {
 

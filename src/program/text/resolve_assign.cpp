@@ -161,9 +161,9 @@ bool Resolver::push_free(const ast::Expr& index, uint32_t tensor, uint32_t dim) 
   return true;
 }
 
-/// `C[i] = sum(k, ...)` and `C[i] += sum(k, ...)` accumulate in C itself, unless its floats are narrower than those that are computed
-/// with: a sum is rounded once, at its end, wherever it stands. False when the statement has another form; true also after
-/// an error.
+/// `C[i] = sum(k, ...)` and `C[i] += sum(k, ...)` accumulate in C itself, unless its floats are
+/// narrower than those that are computed with: a sum is rounded once, at its end, wherever it
+/// stands. False when the statement has another form; true also after an error.
 bool Resolver::whole_reduction(const ast::Statement& s, const std::vector<Expr>& index, Body& out) {
   const auto reads_target = [&](const ast::Expr& e) { return reads(e, s.target.name); };
   // An index that reads the target would find its start value there.
@@ -195,8 +195,8 @@ bool Resolver::whole_reduction(const ast::Statement& s, const std::vector<Expr>&
   return true;
 }
 
-/// Loops that tell the elements of the target apart and have a fixed range: a hidden temp beside the
-/// target is indexed by them.
+/// Loops that tell the elements of the target apart and have a fixed range: a hidden temp beside
+/// the target is indexed by them.
 std::vector<uint32_t> Resolver::elements_of(const std::vector<Expr>& index) const {
   std::vector<char> used(scope_.size(), 0);
   for (const Expr& e : index)

@@ -11,8 +11,8 @@ using scalar::Elem;
 
 // A reduction inside a larger expression is computed first, into a hidden temp.
 //
-//   y[i] = x[i] / sum(j, w[i, j])     one nest:  for i: _sum0[i] = 0; for j: ...; y[i] = x[i] / _sum0[i]
-//   y[i] = x[i] / sum(j, x[j])        two nests: _sum0 = 0; for j: ...   then   for i: y[i] = x[i] / _sum0
+//   y[i] = x[i] / sum(j, w[i, j])   one nest:  for i: _sum0[i] = 0; for j: ...; y[i] = x[i] / ...
+//   y[i] = x[i] / sum(j, x[j])      two nests: _sum0 = 0; for j: ...   then   for i: y[i] = ...
 //
 // The first form is taken when the reduction depends on all free indices of the statement; the
 // second computes it only once. The temp has one dimension per index that it depends on.
@@ -182,9 +182,12 @@ bool is_plain_read(const Expr& e) {
 
 } // namespace
 
-/// argmax and argmin of elements, the first index wins. Both loops are reductions, which have lanes:
-///   best = start; for k: best max= x; at = hi; for k: at min= select(x == best, k, hi); at = select(at == hi, lo, at)
-/// NaN never wins: of floats it is `best max= select(x == x, x, start)`, and where best is still the start, at is lo.
+/// argmax and argmin of elements, the first index wins. Both loops are reductions, which have
+/// lanes:
+///   best = start; for k: best max= x;
+///   at = hi; for k: at min= select(x == best, k, hi); at = select(at == hi, lo, at)
+/// NaN never wins: of floats it is `best max= select(x == x, x, start)`, and where best is still
+/// the start, at is lo.
 Body Resolver::arg_of_elements(const Reduction& r, const Nest& nest, uint32_t tensor,
                                std::vector<Expr> index) {
   const Elem elem = r.body.is_bool() ? Elem::I32 : r.body.elem();

@@ -9,8 +9,8 @@ namespace kawara::program {
 using ast::Kind;
 using ast::StatementKind;
 
-// `let` names a value and `def` an expression with parameters. Neither exists in a Program: values are
-// put in where they are named, or computed once into a hidden temp.
+// `let` names a value and `def` an expression with parameters. Neither exists in a Program: values
+// are put in where they are named, or computed once into a hidden temp.
 
 namespace {
 
@@ -124,8 +124,8 @@ void Resolver::let(const ast::Statement& s, const std::vector<ast::Statement>& b
   locals_.push_back(std::move(local));
 }
 
-/// Whether a value must be computed where it is named: a later line changes what it reads, or several
-/// lines would compute it again at a cost.
+/// Whether a value must be computed where it is named: a later line changes what it reads, or
+/// several lines would compute it again at a cost.
 bool Resolver::needs_temp(const Expr& value, std::string_view name,
                           const std::vector<ast::Statement>& block, size_t rest) const {
   bool is_changed = false, reads_any = false;
@@ -139,7 +139,8 @@ bool Resolver::needs_temp(const Expr& value, std::string_view name,
   return is_changed || (reads_any && is_costly(value) && uses(block, rest, name) > 1);
 }
 
-/// The value in a hidden scalar, and its load. Which iterations get copies of it is a matter of schedules.
+/// The value in a hidden scalar, and its load. Which iterations get copies of it is a matter of
+/// schedules.
 Value Resolver::kept(const Local& local, Body& out) {
   Nest nest;
   for (uint32_t p = 0; p < scope_.size(); ++p)

@@ -147,7 +147,8 @@ bool Resolver::bind(const ast::Expr& binder, const ast::Expr& body, const ast::E
   return true;
 }
 
-/// Inside a function, loops of the caller may have the same name: another one for the Program, else none.
+/// Inside a function, loops of the caller may have the same name: another one for the Program, else
+/// none.
 std::string Resolver::unused_name(const std::string& name) const {
   const auto is_taken = [&](const std::string& candidate) {
     return std::any_of(scope_.begin(), scope_.end(),

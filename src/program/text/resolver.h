@@ -80,7 +80,8 @@ private:
     Expr affine; ///< empty where it has no such form
     Span where;
   };
-  /// What names inside a function may mean: loops and locals from these on, and what the file declares.
+  /// What names inside a function may mean: loops and locals from these on, and what the file
+  /// declares.
   struct Frame {
     uint32_t first_loop = 0, first_local = 0;
     std::vector<std::string_view> calls; ///< functions around

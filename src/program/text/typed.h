@@ -7,8 +7,8 @@ namespace kawara::program {
 
 // Types of values.
 //
-// A value is strong when its type is settled (loads, casts, conditions) and weak while it is made of
-// literals, loop variables and parameters only. A weak value takes the type of what it meets:
+// A value is strong when its type is settled (loads, casts, conditions) and weak while it is made
+// of literals, loop variables and parameters only. A weak value takes the type of what it meets:
 //   weak integer (held as i64)   becomes the i32, i64, f32 or f64 of the other operand
 //   weak float   (held as f64)   becomes the f32 or f64 of the other operand
 // An integer that meets a weak float, or is the argument of a float function, is a weak float too:

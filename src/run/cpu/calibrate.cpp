@@ -92,8 +92,9 @@ private:
       machine_.peaks.push_back(std::move(best));
   }
 
-  /// The best of several numbers of accumulators. Some processors (Neoverse-V1) give every chain of sums to one pipeline when it begins, and
-  /// with an unlucky number of chains a pipeline is left idle: 20 of them ran at 50 to 100 % of the speed of 28.
+  /// The best of several numbers of accumulators. Some processors (Neoverse-V1) give every chain of
+  /// sums to one pipeline when it begins, and with an unlucky number of chains a pipeline is left
+  /// idle: 20 of them ran at 50 to 100 % of the speed of 28.
   Rate instruction_rate(const target::Intrinsic& data, const program::Instruction& instruction) {
     const std::vector<int64_t> numbers = cpu_.vector_registers >= 32
                                              ? std::vector<int64_t>{16, 20, 24, 28}
@@ -147,8 +148,8 @@ private:
     return {arrays_[0].data(), arrays_[1].data(), arrays_[2].data(), &factor_};
   }
 
-  /// Half a cache for each thread, so that what else lies there does not matter; a cache that all share
-  /// is divided among them.
+  /// Half a cache for each thread, so that what else lies there does not matter; a cache that all
+  /// share is divided among them.
   Rate stream_rate(Stream stream, const Level& level) {
     const Executable executable = loaded_probe(stream_kernel(stream, stream_shape()), pool_);
     const bool is_shared = level.name == "L3";

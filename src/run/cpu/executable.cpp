@@ -152,7 +152,8 @@ std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
   return std::nullopt;
 }
 
-/// Makes `constants` those of this call; were they the same before? Allocates nothing after the first call.
+/// Makes `constants` those of this call; were they the same before? Allocates nothing after the
+/// first call.
 bool keep_constants(const emit::Signature& signature, std::span<void* const> arguments,
                     std::vector<const void*>& constants) {
   size_t count = 0;
@@ -190,8 +191,8 @@ struct Executable::Impl {
   LoadTimes times;
   std::shared_ptr<ThreadPool> pool;
   std::shared_ptr<const JitCode> code;
-  /// That of the last call, or null: one caller after the other takes no lock. A call of a small kernel takes less time than to lock
-  /// and unlock twice.
+  /// That of the last call, or null: one caller after the other takes no lock. A call of a small
+  /// kernel takes less time than to lock and unlock twice.
   std::atomic<CallContext*> last = nullptr;
   std::mutex mutex;
   std::vector<std::unique_ptr<CallContext>> idle; ///< the others; guarded by `mutex`

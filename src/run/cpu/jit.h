@@ -28,11 +28,13 @@ private:
 /// The unit as an object file. Refuses what LLVM cannot compile (K0449).
 Result<std::string, Diagnostic> object_from_unit(emit::LlvmUnit&);
 
-/// An object file that `object_from_unit` or `JitCode::object` gave, perhaps in another process, and its visible function.
+/// An object file that `object_from_unit` or `JitCode::object` gave, perhaps in another process,
+/// and its visible function.
 struct KeptObject {
   std::string object, symbol;
 };
-/// Links objects for the processor `target`, which must be this machine's kind; on failure LLVM's words.
+/// Links objects for the processor `target`, which must be this machine's kind; on failure LLVM's
+/// words.
 Result<std::vector<JitCode>, std::string> link(const std::vector<KeptObject>&,
                                                const emit::CodeTarget& target);
 

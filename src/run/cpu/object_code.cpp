@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-// The compiler's own, for processors without instructions that convert f16. A program that has them inside shows them to nobody.
+// The compiler's own, for processors without instructions that convert f16. A program that has them
+// inside shows them to nobody.
 extern "C" {
 void __extendhfsf2();
 void __extendhfdf2();
@@ -35,7 +36,8 @@ constexpr unsigned char kJump[8] = {};
 constexpr uint64_t kJumpBytes = 16; ///< with the address
 constexpr uint64_t kMostBytes = uint64_t{1} << 28;
 
-/// A relocation: where it is, what it refers to, and where that symbol's address and a jump to it lie.
+/// A relocation: where it is, what it refers to, and where that symbol's address and a jump to it
+/// lie.
 struct Fix {
   std::byte* at;
   uint64_t place;  ///< the address of `at`
@@ -185,7 +187,8 @@ private:
     return section.sh_size <= object_.size() &&
            section.sh_offset <= object_.size() - section.sh_size;
   }
-  /// Is it in memory while the code runs? Tables for unwinding are not needed: code of Kawara throws nothing.
+  /// Is it in memory while the code runs? Tables for unwinding are not needed: code of Kawara
+  /// throws nothing.
   bool is_placed(const Elf64_Shdr& section) const {
     return (section.sh_flags & SHF_ALLOC) != 0 && section.sh_size > 0 &&
            text_at(names_, section.sh_name) != ".eh_frame";

@@ -20,16 +20,17 @@ struct ProbeTile {
 inline constexpr int64_t kProbeDepth = 64; ///< of the multiply-add loop
 
 /// For each thread t a small matrix product in registers: kProbeDepth * kProbeDepth times
-/// acc[r, c] += a[r] * b[k, c], the columns c in vectors. The right operand changes from step to step, so
-/// that no product can be made outside the loop; the left one stays in registers, so that loads do not
-/// set the pace. Arguments a, b, out; parameter threads.
+/// acc[r, c] += a[r] * b[k, c], the columns c in vectors. The right operand changes from step to
+/// step, so that no product can be made outside the loop; the left one stays in registers, so that
+/// loads do not set the pace. Arguments a, b, out; parameter threads.
 kernel::Kernel multiply_add_kernel(const ProbeTile&);
 
 /// The same loop around one instruction: `sums` accumulators, each of which takes one instruction a
 /// step. Arguments a, b (as long as one register each), out; parameter threads.
 kernel::Kernel instruction_kernel(const target::Intrinsic&, int64_t sums);
 
-/// Of the operand or result of the instruction that takes the most room: a vector, or a tile of many.
+/// Of the operand or result of the instruction that takes the most room: a vector, or a tile of
+/// many.
 int64_t largest_register_bytes(const target::Intrinsic&);
 
 /// Ways to go through arrays of f32 from end to end.
@@ -41,9 +42,9 @@ enum class Stream : uint8_t {
 };
 int64_t arrays_of(Stream);
 
-/// For each thread t, `repeats` times one walk over n elements of arrays [threads, n]; n is a multiple of
-/// the elements per iteration. Arguments a, b, c, s; parameters threads, repeats, n. Of b, Read takes an element for each element per
-/// iteration and thread, where it adds up.
+/// For each thread t, `repeats` times one walk over n elements of arrays [threads, n]; n is a
+/// multiple of the elements per iteration. Arguments a, b, c, s; parameters threads, repeats, n. Of
+/// b, Read takes an element for each element per iteration and thread, where it adds up.
 kernel::Kernel stream_kernel(Stream, const ProbeTile&);
 
 Executable loaded_probe(const kernel::Kernel&, const std::shared_ptr<ThreadPool>&);

@@ -18,18 +18,20 @@
 namespace kawara::run {
 namespace {
 
-/// Looks at a flag between two pauses before sleeping: some hundreds of microseconds. That is longer than what
-/// a model does on one thread between two parallel loops; to wake a thread takes as long as a small loop.
+/// Looks at a flag between two pauses before sleeping: some hundreds of microseconds. That is
+/// longer than what a model does on one thread between two parallel loops; to wake a thread takes
+/// as long as a small loop.
 constexpr int kSpins = 20'000;
-/// Of these, looks before the processor is offered to others: where threads outnumber free processors, the
-/// one that is waited for may need this very one. A worker waits for a caller who runs already.
+/// Of these, looks before the processor is offered to others: where threads outnumber free
+/// processors, the one that is waited for may need this very one. A worker waits for a caller who
+/// runs already.
 constexpr int kCallersLoneSpins = 2000, kWorkersLoneSpins = 10'000;
 /// Looks between two offers.
 constexpr int kSpinsPerOffer = 50;
 /// Pieces that a share is cut into: what is left of a share when its thread is late goes to others.
 constexpr int64_t kStaticPieces = 16, kDynamicPieces = 32;
-/// Loops in a row that a worker came too late for, or ran on its caller's processor in, before it is sent to another; after
-/// every time twice as many, where that does not help.
+/// Loops in a row that a worker came too late for, or ran on its caller's processor in, before it
+/// is sent to another; after every time twice as many, where that does not help.
 constexpr int kOftenLate = 3, kMostLate = 3 << 12;
 
 void pause_briefly() {
@@ -74,8 +76,9 @@ struct alignas(64) Share {
   int64_t piece = 1; ///< iterations that are taken at once
 };
 
-/// Where a worker waits. `ticket` is odd while a loop waits for it to join; whoever makes it even, the worker
-/// or the caller who does not need it any more, decides whether it does. All that the two watch lies in one cache line.
+/// Where a worker waits. `ticket` is odd while a loop waits for it to join; whoever makes it even,
+/// the worker or the caller who does not need it any more, decides whether it does. All that the
+/// two watch lies in one cache line.
 struct alignas(64) Worker {
   std::atomic<uint64_t> ticket{0};
   std::atomic<uint64_t> done{0}; ///< the last ticket whose loop the worker has left
@@ -97,9 +100,10 @@ bool claim(Worker& worker) {
          worker.ticket.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel);
 }
 
-/// Sends a worker to another processor than the caller runs on. A thread that works for microseconds at a
-/// time looks idle to a system that is busy with other work, which may leave it where its caller is. It may come back
-/// afterwards: a thread that is kept off one processor for good shares another with its caller some day.
+/// Sends a worker to another processor than the caller runs on. A thread that works for
+/// microseconds at a time looks idle to a system that is busy with other work, which may leave it
+/// where its caller is. It may come back afterwards: a thread that is kept off one processor for
+/// good shares another with its caller some day.
 void send_away(Worker& worker, int here) {
   cpu_set_t all;
   CPU_ZERO(&all);
@@ -179,8 +183,8 @@ void ThreadPool::State::deal(emit::Partition partition) {
 }
 
 /// A sleeper sets `is_asleep` and then looks at `ticket`; who calls it sets `ticket` and then looks
-/// at `is_asleep`. Both in one total order, so at least one of them sees the other. A worker that wakes up wakes two others,
-/// so the caller wakes only those that nobody asleep will.
+/// at `is_asleep`. Both in one total order, so at least one of them sees the other. A worker that
+/// wakes up wakes two others, so the caller wakes only those that nobody asleep will.
 void ThreadPool::State::call_workers(size_t count) {
   for (size_t w = 0; w < count; ++w) {
     std::atomic<uint64_t>& ticket = workers[w].ticket;
@@ -201,8 +205,8 @@ void ThreadPool::State::wake_children(size_t w) {
       wake_up(workers[child]);
 }
 
-/// Who is woken for a loop that is over by then looks out for the next one for a while: where waking takes longer
-/// than a loop, nobody would ever join one otherwise.
+/// Who is woken for a loop that is over by then looks out for the next one for a while: where
+/// waking takes longer than a loop, nobody would ever join one otherwise.
 void ThreadPool::State::wait_for_ticket(size_t w) {
   Worker& worker = workers[w];
   for (;;) {
@@ -255,7 +259,8 @@ void ThreadPool::State::run_shares(int64_t first, int64_t thread) {
   }
 }
 
-/// All pieces are taken. A worker that has not begun, perhaps because it has no processor, is not waited for.
+/// All pieces are taken. A worker that has not begun, perhaps because it has no processor, is not
+/// waited for.
 void ThreadPool::State::wait_for_workers(size_t count) {
   const int here = sched_getcpu();
   for (size_t w = 0; w < count; ++w) {

@@ -10,15 +10,15 @@
 
 namespace kawara::run {
 
-/// Why a block of the GPU cannot run the unit: more shared memory than it can have (K0714). Known before any
-/// code is compiled.
+/// Why a block of the GPU cannot run the unit: more shared memory than it can have (K0714). Known
+/// before any code is compiled.
 std::optional<Diagnostic> refuse_resources(const emit::CudaUnit&, const target::Gpu&);
 
 /// A kernel on a GPU that can be called with arrays of the host.
 class CudaExecutable {
 public:
-  /// Compiles the unit's text and loads it. Refuses what NVRTC (K0710, K0711) and the device (K0713) refuse,
-  /// and a kernel that needs more shared memory than a block can have (K0714).
+  /// Compiles the unit's text and loads it. Refuses what NVRTC (K0710, K0711) and the device
+  /// (K0713) refuse, and a kernel that needs more shared memory than a block can have (K0714).
   static Result<CudaExecutable, Diagnostic> load(kernel::Kernel, const emit::CudaUnit&,
                                                  std::shared_ptr<CudaDevice>, NvrtcOptions);
 
@@ -30,13 +30,14 @@ public:
 
   /// Device memory besides the arguments that a kernel without parameters needs.
   int64_t workspace_bytes() const;
-  /// Starts a kernel without parameters on memory of the device, in the order of the signature; returns before it
-  /// is done. What runs at the same time must not share the workspace.
+  /// Starts a kernel without parameters on memory of the device, in the order of the signature;
+  /// returns before it is done. What runs at the same time must not share the workspace.
   Result<Done, Diagnostic> start(std::span<const DevicePointer> arguments,
                                  DevicePointer workspace) const;
 
-  /// Copies the arguments (in the order of the signature) to the device, runs, and copies outputs back.
-  /// Outputs and temps are filled with a pattern of NaNs before, so that an element nobody writes shows.
+  /// Copies the arguments (in the order of the signature) to the device, runs, and copies outputs
+  /// back. Outputs and temps are filled with a pattern of NaNs before, so that an element nobody
+  /// writes shows.
   Result<Done, Diagnostic> call(std::span<void* const> arguments,
                                 std::span<const int64_t> params) const;
 

@@ -19,13 +19,13 @@ namespace kawara::run {
 /// An address in device memory.
 using DevicePointer = uint64_t;
 
-/// A GPU through the CUDA driver, which is opened at run time. All calls use one stream and, unless they
-/// say otherwise, return before the work is done. An error names what was being done, on which kernel where there
-/// is one (K0713).
+/// A GPU through the CUDA driver, which is opened at run time. All calls use one stream and, unless
+/// they say otherwise, return before the work is done. An error names what was being done, on which
+/// kernel where there is one (K0713).
 class CudaDevice {
 public:
-  /// The first GPU of this machine. Refuses a machine without the driver (K0712), or where the driver finds
-  /// no GPU or does not answer (K0713).
+  /// The first GPU of this machine. Refuses a machine without the driver (K0712), or where the
+  /// driver finds no GPU or does not answer (K0713).
   static Result<std::shared_ptr<CudaDevice>, Diagnostic> open();
   ~CudaDevice();
   CudaDevice(const CudaDevice&) = delete;
@@ -38,7 +38,8 @@ public:
     void* handle = nullptr;
     std::string name;
   };
-  /// Functions of a cubin, in the order of `names`; shared memory beyond the usual limit is allowed as asked.
+  /// Functions of a cubin, in the order of `names`; shared memory beyond the usual limit is allowed
+  /// as asked.
   Result<std::vector<Function>, Diagnostic> load(const std::string& cubin,
                                                  const std::vector<std::string>& names,
                                                  const std::vector<int64_t>& dynamic_shared);
@@ -57,8 +58,8 @@ public:
   Result<Done, Diagnostic> download_later(void* to, DevicePointer from, int64_t bytes);
   Result<Done, Diagnostic> copy(DevicePointer to, DevicePointer from, int64_t bytes);
   Result<Done, Diagnostic> fill(DevicePointer, unsigned char value, int64_t bytes);
-  /// A kernel that waits itself for what was launched before it (kw_begin) may have its blocks placed while that is
-  /// still running, also inside a graph.
+  /// A kernel that waits itself for what was launched before it (kw_begin) may have its blocks
+  /// placed while that is still running, also inside a graph.
   Result<Done, Diagnostic> launch(const Function&, const unsigned (&blocks)[3],
                                   const unsigned (&threads)[3], int64_t dynamic_shared,
                                   std::span<void*> arguments, bool waits_itself = false);
@@ -72,11 +73,13 @@ public:
                                            const emit::CudaMap&) const;
   Result<Done, Diagnostic> wait(const std::string& doing);
 
-  /// What was asked of a device once and can be asked again at the cost of one call. Lives as long as the device.
+  /// What was asked of a device once and can be asked again at the cost of one call. Lives as long
+  /// as the device.
   struct Graph {
     void* handle = nullptr;
   };
-  /// The graph of what `work` asks; nothing of it runs. `doing` is for messages. `work` must not wait.
+  /// The graph of what `work` asks; nothing of it runs. `doing` is for messages. `work` must not
+  /// wait.
   Result<Graph, Diagnostic> capture(const std::function<Result<Done, Diagnostic>()>& work,
                                     const std::string& doing);
   Result<Done, Diagnostic> replay(const Graph&, const std::string& doing);

@@ -13,8 +13,8 @@ struct GatherSizes {
   bool has_wide_indices = true; ///< i64, otherwise i32
 };
 
-/// Looks rows up on a GPU, which no affine program can say. An index counts from the end when it is negative; one
-/// outside the table gives elements full of ones (NaN of floats).
+/// Looks rows up on a GPU, which no affine program can say. An index counts from the end when it is
+/// negative; one outside the table gives elements full of ones (NaN of floats).
 class CudaGather {
 public:
   /// Refuses what NVRTC (K0710) and the device (K0713) refuse.

@@ -117,8 +117,8 @@ std::filesystem::path cached_at(const Nvrtc& nvrtc, const std::string& text,
   return options.cache / fmt::format("{:016x}.cubin", hash);
 }
 
-/// Written beside and moved into place, so that nobody reads half of it. A cache that cannot be written
-/// is no error.
+/// Written beside and moved into place, so that nobody reads half of it. A cache that cannot be
+/// written is no error.
 void keep(const std::filesystem::path& path, const std::string& bytes) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);

@@ -17,16 +17,16 @@ struct NvrtcOptions {
 /// Machine code for a GPU.
 struct Cubin {
   std::string bytes;
-  std::string
-      log; ///< registers, shared memory and spills of each function, as ptxas says; empty from the cache
+  std::string log; ///< registers, shared memory and spills of each function, as ptxas says; empty
+                   ///< from the cache
   bool is_from_cache = false;
 };
 
-/// CUDA C++ text to machine code by NVRTC, which is opened at run time. The log, and so the cache, is
-/// left out when `wants_log` is not set.
+/// CUDA C++ text to machine code by NVRTC, which is opened at run time. The log, and so the cache,
+/// is left out when `wants_log` is not set.
 ///
-/// Refuses  a machine without NVRTC (K0710). Text that NVRTC does not take is Kawara's fault (K0711); the
-///          message has its words.
+/// Refuses  a machine without NVRTC (K0710). Text that NVRTC does not take is Kawara's fault
+///          (K0711); the message has its words.
 Result<Cubin, Diagnostic> cubin_from_cuda(const std::string& text, const std::string& name,
                                           const NvrtcOptions&, bool wants_log = false);
 

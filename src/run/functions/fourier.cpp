@@ -16,8 +16,9 @@ Complex product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Discrete Fourier transforms of one length: sum over t of x[t] * exp(-+2 pi i f t / n), from the transforms of the parts that every
-/// p-th number is, p the least prime factor of what is left (4 where it divides that).
+/// Discrete Fourier transforms of one length: sum over t of x[t] * exp(-+2 pi i f t / n), from the
+/// transforms of the parts that every p-th number is, p the least prime factor of what is left (4
+/// where it divides that).
 class Transform {
 public:
   Transform(int64_t n, bool is_inverse) : n_(n), is_inverse_(is_inverse) {
@@ -121,7 +122,8 @@ void transform_all(const Tensor& x, const Signals& s, int64_t n, int64_t kept, b
     }
 }
 
-/// Sums of waves along an axis: forward or inverse, of real or complex values (last dimension 1 or 2).
+/// Sums of waves along an axis: forward or inverse, of real or complex values (last dimension 1 or
+/// 2).
 Outputs dft(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
   const bool is_operand = call.opset >= 20; // an attribute before

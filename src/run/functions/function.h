@@ -38,7 +38,8 @@ struct FunctionCall {
       nullptr;                    ///< gets the names of attributes that the function looks at
   std::vector<Place> places = {}; ///< where results are to lie, by output
 
-  /// A tensor for a result of which every element will be written: in its place, if it has just so many bytes.
+  /// A tensor for a result of which every element will be written: in its place, if it has just so
+  /// many bytes.
   Tensor result(size_t output, DataType type, const Shape& shape) const;
   /// The same with the elements of another tensor.
   Tensor result_like(size_t output, const Tensor&) const;
@@ -52,7 +53,8 @@ struct FunctionCall {
   int64_t integer(const std::string& name, int64_t otherwise) const;
   double real(const std::string& name, double otherwise) const;
   std::string word(const std::string& name, const std::string& otherwise) const;
-  /// Why an attribute that names one of a few ways names none of these; nothing when it does, or is left out.
+  /// Why an attribute that names one of a few ways names none of these; nothing when it does, or is
+  /// left out.
   std::optional<std::string> unknown_word(const std::string& name,
                                           const std::vector<std::string>& known) const;
   std::vector<int64_t> integers(const std::string& name) const;
@@ -62,8 +64,8 @@ struct FunctionCall {
 /// The outputs, or a sentence that says why there are none.
 using Outputs = Result<std::vector<Datum>, std::string>;
 
-/// An operator whose result depends on its input's values in a way that no program of affine indices
-/// can express. `needed` inputs must be present.
+/// An operator whose result depends on its input's values in a way that no program of affine
+/// indices can express. `needed` inputs must be present.
 struct Function {
   std::string_view name;
   size_t needed;

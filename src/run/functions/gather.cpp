@@ -115,8 +115,9 @@ std::vector<int64_t> strides_of(const Shape& shape) {
   return strides;
 }
 
-/// A row of indices and what it names in the data: `base` without the coordinate that the indices replace, of which one more is `step`
-/// elements; `moves` is 1 where the row's elements lie side by side in the data, too.
+/// A row of indices and what it names in the data: `base` without the coordinate that the indices
+/// replace, of which one more is `step` elements; `moves` is 1 where the row's elements lie side by
+/// side in the data, too.
 struct Row {
   int64_t first = 0, width = 0, base = 0, moves = 0, step = 1;
 };
@@ -153,7 +154,8 @@ template <class F> void each_row(const Tensor& data, const Tensor& indices, int6
   }
 }
 
-/// Calls f(element of `indices`, element of `data`) with the coordinate along `axis` replaced by the index.
+/// Calls f(element of `indices`, element of `data`) with the coordinate along `axis` replaced by
+/// the index.
 template <class F>
 std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices, int64_t axis,
                                       F f) {
@@ -173,7 +175,8 @@ void copy_element(Tensor& to, int64_t target, const Tensor& from, int64_t source
   std::memcpy(to.data() + target * bytes, from.data() + source * bytes, static_cast<size_t>(bytes));
 }
 
-/// Rows whose indices are looked up and copied in one pass, which tells whether all of them were inside.
+/// Rows whose indices are looked up and copied in one pass, which tells whether all of them were
+/// inside.
 template <class Bits, class Index>
 bool gathered_row(const Index* index, int64_t width, const Bits* from, int64_t moves, int64_t step,
                   int64_t extent, Bits* to) {
@@ -261,7 +264,8 @@ void combine(const std::string& how, Tensor& to, int64_t target, const Tensor& f
     to.set_int(target, merged(to.get_int(target), from.get_int(source)));
 }
 
-/// f with an element of the C++ type that the tensor's elements have; false for types that are not computed in as they are.
+/// f with an element of the C++ type that the tensor's elements have; false for types that are not
+/// computed in as they are.
 template <class F> bool with_number(DataType type, F f) {
   switch (type) {
   case DataType::F32:

@@ -93,7 +93,8 @@ Outputs bit_shift(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-/// std::fmod, where the whole part of the quotient has few digits without its loop: then the product below is exact in f64.
+/// std::fmod, where the whole part of the quotient has few digits without its loop: then the
+/// product below is exact in f64.
 float rest_of(float x, float y) {
   const double quotient = static_cast<double>(x) / static_cast<double>(y);
   constexpr double few = 1 << 29;
@@ -109,7 +110,8 @@ float rest_of(float x, float y) {
   return std::copysign(static_cast<float>(rest), x);
 }
 
-/// Rest of a division of floats, with the sign of the dividend. Exact in f64, whichever of the types they have.
+/// Rest of a division of floats, with the sign of the dividend. Exact in f64, whichever of the
+/// types they have.
 Outputs mod(const FunctionCall& call) {
   const Tensor &x = call.tensor(0), &y = call.tensor(1);
   const auto shape = broadcast(x.shape(), y.shape());

@@ -11,8 +11,9 @@ namespace kawara::run {
 namespace {
 namespace of_random {
 
-/// Numbers of the Mersenne twister (32 bits), drawn as NumPy's RandomState draws them: uniform ones from two words, with all bits of a
-/// double, normal ones by the polar method, of whose pairs the second comes first.
+/// Numbers of the Mersenne twister (32 bits), drawn as NumPy's RandomState draws them: uniform ones
+/// from two words, with all bits of a double, normal ones by the polar method, of whose pairs the
+/// second comes first.
 class Rng {
 public:
   explicit Rng(uint32_t seed) : words_(seed) {}
@@ -42,7 +43,8 @@ private:
   std::optional<double> kept_;
 };
 
-/// By attribute `seed`, an integer or a number; without one each node has its own, made from its name.
+/// By attribute `seed`, an integer or a number; without one each node has its own, made from its
+/// name.
 Rng chance_of(const FunctionCall& call) {
   const graph::Attribute* seed = call.attribute("seed");
   if (const auto* integer = seed ? std::get_if<int64_t>(seed) : nullptr)
@@ -140,7 +142,8 @@ Outputs multinomial(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-/// In training: elements are dropped by chance, the others made larger so that sums stay what they are.
+/// In training: elements are dropped by chance, the others made larger so that sums stay what they
+/// are.
 Outputs dropout(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
   const double ratio = call.opset < 12 ? call.real("ratio", 0.5)

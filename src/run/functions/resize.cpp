@@ -19,7 +19,8 @@ struct ResizeOptions {
   bool excludes_outside = false, blurs = false;
 };
 
-/// One dimension: its extents, the scale (of which the result's extent is rounded), and the part of it that is seen.
+/// One dimension: its extents, the scale (of which the result's extent is rounded), and the part of
+/// it that is seen.
 struct Stretch {
   int64_t in = 1, out = 1;
   double scale = 1, from = 0, to = 1;
@@ -64,8 +65,8 @@ Result<ResizeOptions, std::string> options_of(const FunctionCall& call) {
   return o;
 }
 
-/// Coordinate in the operand of coordinate x of the result. Which element is nearest is decided by numbers of 32 bits, as
-/// other runtimes do.
+/// Coordinate in the operand of coordinate x of the result. Which element is nearest is decided by
+/// numbers of 32 bits, as other runtimes do.
 template <class T> T source_of(const ResizeOptions& o, const Stretch& s, int64_t x) {
   const T at = static_cast<T>(x), n = static_cast<T>(s.in), m = static_cast<T>(s.out),
           scale = static_cast<T>(s.scale), from = static_cast<T>(s.from), to = static_cast<T>(s.to);
@@ -102,7 +103,8 @@ int64_t nearest_of(const ResizeOptions& o, double scale, float x) {
   return static_cast<int64_t>(std::ceil(x - 0.5F));
 }
 
-/// Weights of the elements around x: of two or four, or, where a smaller result is to be blurred, of all that the widened filter reaches.
+/// Weights of the elements around x: of two or four, or, where a smaller result is to be blurred,
+/// of all that the widened filter reaches.
 Taps weighted(const ResizeOptions& o, const Stretch& s, double x) {
   const bool is_linear = o.mode == "linear";
   const double squeeze = o.blurs ? std::min(s.scale, 1.0) : 1;
@@ -180,7 +182,8 @@ std::vector<double> scales_of(const FunctionCall& call) {
   return scales;
 }
 
-/// Sizes are met as they are, or all dimensions are scaled alike so that none is larger, or none smaller.
+/// Sizes are met as they are, or all dimensions are scaled alike so that none is larger, or none
+/// smaller.
 void fit_sizes(const ResizeOptions& o, const std::vector<size_t>& axes,
                const std::vector<double>& sizes, std::vector<Stretch>& dims) {
   double common = o.policy == "not_larger" ? std::numeric_limits<double>::infinity() : 0;

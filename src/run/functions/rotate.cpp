@@ -6,7 +6,8 @@ namespace kawara::run {
 namespace {
 namespace of_rotate {
 
-/// Extents of what is transposed: [batch, heads, rows, elements], or rows of all heads side by side.
+/// Extents of what is transposed: [batch, heads, rows, elements], or rows of all heads side by
+/// side.
 struct Transposed {
   bool is_flat = false;
   int64_t batch = 0, heads = 0, rows = 0, elements = 0, half = 0;
@@ -44,7 +45,8 @@ Result<Transposed, std::string> transposed_of(const FunctionCall& call) {
   return t;
 }
 
-/// Pairs of elements are transposed by the angle of their row's position, whose cosine and sine stand in two tables.
+/// Pairs of elements are transposed by the angle of their row's position, whose cosine and sine
+/// stand in two tables.
 Outputs rotary_embedding(const FunctionCall& call) {
   if (!call.has(3))
     return fail(std::string("it needs positions"));

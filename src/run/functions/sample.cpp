@@ -80,7 +80,8 @@ void add_cubic(const Grid& g, double y, double column, Taps<16>& taps) {
                    cubic_weight(-0.75, column - at - static_cast<double>(j)));
 }
 
-/// The four elements around the point, which is within an element of the plane: others read nothing.
+/// The four elements around the point, which is within an element of the plane: others read
+/// nothing.
 void add_linear(const Grid& g, double y, double column, Taps<4>& taps) {
   y = g.bounded(y, g.height);
   column = g.bounded(column, g.width);
@@ -125,7 +126,8 @@ template <size_t Most, class T> double sum_of(const Taps<Most>& taps, const T* p
   return sum;
 }
 
-/// The points of one image in all its channels, in groups whose taps stay in the cache; false where the grid holds what is no number.
+/// The points of one image in all its channels, in groups whose taps stay in the cache; false where
+/// the grid holds what is no number.
 template <size_t Most, class T, class At>
 bool sample_image(const Grid& g, const T* image, int64_t channels, int64_t points, const At& grid,
                   T* out) {
@@ -216,7 +218,8 @@ Outputs grid_sample(const FunctionCall& call) {
   return one(std::move(rounded));
 }
 
-/// The four elements around a point of a plane, each times its weight; zeros when the point is more than an element outside.
+/// The four elements around a point of a plane, each times its weight; zeros when the point is more
+/// than an element outside.
 std::array<double, 4> weighted_elements(const float* plane, int64_t height, int64_t width, double y,
                                         double x) {
   if (y < -1 || y > static_cast<double>(height) || x < -1 || x > static_cast<double>(width))

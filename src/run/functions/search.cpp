@@ -47,7 +47,8 @@ bool is_less(const Tensor& t, int64_t a, int64_t b) {
              : t.get_int(a) < t.get_int(b);
 }
 
-/// A number whose order is that of the float: NaN above all others, both zeros the same. On its bits and without branches, for lanes.
+/// A number whose order is that of the float: NaN above all others, both zeros the same. On its
+/// bits and without branches, for lanes.
 template <class Key, class Float> Key key_of(Float x) {
   static_assert(sizeof(Key) == sizeof(Float));
   constexpr Key kMost = std::numeric_limits<Key>::max();
@@ -68,7 +69,8 @@ template <class Key> struct Ranked {
   }
 };
 
-/// The first `count` of all keys in order. Few of many are kept in a heap, whose last one most keys are below.
+/// The first `count` of all keys in order. Few of many are kept in a heap, whose last one most keys
+/// are below.
 template <class Key>
 std::vector<Ranked<Key>> first_ranked(const std::vector<Key>& keys, size_t count) {
   constexpr size_t kMany = 8, kLanes = 64;
@@ -228,8 +230,8 @@ Outputs compress(const FunctionCall& call) {
 }
 
 /// Distinct slices along an axis (elements when there is none), in order of value or of appearance.
-/// Places of single numbers in ascending order, the earlier of equal ones first; false for slices of several and for types that are compared
-/// in another way.
+/// Places of single numbers in ascending order, the earlier of equal ones first; false for slices
+/// of several and for types that are compared in another way.
 bool sorted_numbers(const Tensor& x, int64_t each, std::vector<int64_t>& order) {
   const auto sort = [&](const auto* elements) {
     using T = std::remove_cvref_t<decltype(*elements)>;

@@ -31,7 +31,8 @@ Expr erf_within(const Formula& f, const Expr& z) {
 
 } // namespace
 
-/// Near zero erf(x) is x + x P(x^2), beyond 1 - exp(-t - t Q(t)) with t = |x|; largest error 2^-26 of the result.
+/// Near zero erf(x) is x + x P(x^2), beyond 1 - exp(-t - t Q(t)) with t = |x|; largest error 2^-26
+/// of the result.
 constexpr double kNear = 0.927734375;
 const std::vector<double>& erf_near_zero() {
   static const std::vector<double> c{0x1.06eba6p-3, -0x1.8126e4p-2, 0x1.ce19e6p-4,
@@ -59,7 +60,8 @@ Expr expand_erf(const Formula& f, const Expr& x) {
   return select(f.is_above(t, kNear), tail, near);
 }
 
-/// Numbers of the tail are taken back to their size beside the smallest normal number (Formula::small_product).
+/// Numbers of the tail are taken back to their size beside the smallest normal number
+/// (Formula::small_product).
 Expr with_tail(const Formula& f, const Expr& sum, const Expr& is_tail) {
   const Expr beside = f.add_product(f.number(-kLeastNormal), sum, f.number(kGeluTailScale));
   const Expr bits = unary(UnaryOp::Bits, beside) - f.integer(f.lowest_exponent_bit());

@@ -33,25 +33,27 @@ Gate gate(const Formula& f, const Exponential& e) {
   return {e.high + f.add_product(one, e.part, e.high), one};
 }
 
-/// Of two factors of about equal size, neither of which is more than sqrt(2) times a power of two: where the larger one is below this,
-/// their product is below 2^-126.5. Says so of no NaN.
+/// Of two factors of about equal size, neither of which is more than sqrt(2) times a power of two:
+/// where the larger one is below this, their product is below 2^-126.5. Says so of no NaN.
 constexpr double kHalfway = 0x1.6ap-64;
 
-/// (exp(r) - 1) / r on |r| <= ln(2)/2, largest error 2^-22.9 of one: 1.1 units of the result, of which those below one are half as large.
+/// (exp(r) - 1) / r on |r| <= ln(2)/2, largest error 2^-22.9 of one: 1.1 units of the result, of
+/// which those below one are half as large.
 const std::vector<double>& short_exponential_coefficients() {
   static const std::vector<double> c{0x1.ffffeep-1, 0x1.fffdbep-2, 0x1.555d6p-3, 0x1.573cbap-5,
                                      0x1.0eab4ep-7};
   return c;
 }
 
-/// (exp(r) - 1) / r on |r| <= ln(2)/4, largest error 2^-23.5 of exp(r); found among the floats around the best fit by trying all
-/// results.
+/// (exp(r) - 1) / r on |r| <= ln(2)/4, largest error 2^-23.5 of exp(r); found among the floats
+/// around the best fit by trying all results.
 const std::vector<double>& half_step_coefficients() {
   static const std::vector<double> c{0x1.ffffb4p-1, 0x1.ffffeep-2, 0x1.55f6c8p-3, 0x1.55bd12p-5};
   return c;
 }
 
-/// c[0] + c[1] * x + ... term by term: more latency than in pairs, but less registers, so that more vectors stand side by side.
+/// c[0] + c[1] * x + ... term by term: more latency than in pairs, but less registers, so that more
+/// vectors stand side by side.
 Expr horner(const Formula& f, const std::vector<double>& c, const Expr& x) {
   Expr sum = f.number(c.back());
   for (size_t k = c.size() - 1; k-- > 0;)
@@ -117,9 +119,10 @@ Expr expand_exp_below_zero(const Formula& f, const Expr& x) {
                                f.number(std::ldexp(1, -kShift)));
 }
 
-/// In steps of the square root of 2, so that r is half as large and the polynomial a term shorter. The bits of twice the exponent, shifted
-/// into a float whose lower bits are there already, make two floats in turns that are a half apart; the scale begins with
-/// the only bits for which they are also a factor of that root apart: 1.207 and 1.707.
+/// In steps of the square root of 2, so that r is half as large and the polynomial a term shorter.
+/// The bits of twice the exponent, shifted into a float whose lower bits are there already, make
+/// two floats in turns that are a half apart; the scale begins with the only bits for which they
+/// are also a factor of that root apart: 1.207 and 1.707.
 Expr scaled_exp(const Formula& f, const Expr& z, double scale) {
   constexpr int64_t kBelowExponent = 22;
   constexpr double kStep = std::numbers::ln2 / 2, kStepHigh = 0x1.62e43p-2;

@@ -6,7 +6,8 @@
 namespace kawara::scalar {
 namespace {
 
-/// (log(1 + f) - f + f^2/2) / f^3 for 1 + f from sqrt(1/2) to sqrt(2), largest error 2^-27 of the log.
+/// (log(1 + f) - f + f^2/2) / f^3 for 1 + f from sqrt(1/2) to sqrt(2), largest error 2^-27 of the
+/// log.
 const std::vector<double>& coefficients() {
   static const std::vector<double> c{0x1.555554p-2, -0x1.000226p-2, 0x1.99a01cp-3, -0x1.54728ap-3,
                                      0x1.22d94ap-3, -0x1.0d8274p-3, 0x1.055d82p-3, -0x1.38c486p-4};

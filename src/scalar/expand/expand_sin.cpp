@@ -5,7 +5,8 @@
 namespace kawara::scalar {
 namespace {
 
-/// 1 / (2 pi) in parts: of 29 bits, so that the product of one with an f32 is exact in f64, and what is left.
+/// 1 / (2 pi) in parts: of 29 bits, so that the product of one with an f32 is exact in f64, and
+/// what is left.
 constexpr std::array<double, 5> kTurns{0x1.45f306dp-3, 0x1.9391054p-32, 0x1.4fe13abp-61,
                                        0x1.d1f534dp-90, 0x1.b81b6c5p-119};
 constexpr double kRestOfTurns = 0x1.5993c439041fcp-150;
@@ -26,8 +27,9 @@ struct Quadrant {
   Expr rest;   ///< rest * pi/2, rounded to f32 once
 };
 
-/// A product of an f32 and a part is a whole number of turns, or its last bits are beyond those of a float near 1: what is left of it
-/// without the whole turns is exact, as are the sums. So the rest of the largest float is as good as that of 1.
+/// A product of an f32 and a part is a whole number of turns, or its last bits are beyond those of
+/// a float near 1: what is left of it without the whole turns is exact, as are the sums. So the
+/// rest of the largest float is as good as that of 1.
 Quadrant quadrant_of(const Formula& f, const Expr& x) {
   const Formula wide = f.in_f64();
   const Expr t = wide.let("t", wide.widened(x));

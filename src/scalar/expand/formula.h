@@ -40,10 +40,12 @@ public:
     return binary(BinaryOp::NanMin, number(high), x);
   }
 
-  /// a * b in f32, positive and neither of them denormal. Lanes in which `is_small` holds have results below the smallest normal number. Where
-  /// denormals are slow these are rounded beside that number, in the bits of whose mantissa they stand then.
+  /// a * b in f32, positive and neither of them denormal. Lanes in which `is_small` holds have
+  /// results below the smallest normal number. Where denormals are slow these are rounded beside
+  /// that number, in the bits of whose mantissa they stand then.
   Expr small_product(const Expr& a, const Expr& b, const Expr& is_small) const;
-  /// `factor`, and where denormals are slow zero in lanes whose product would come to nothing: that is as quick as any other.
+  /// `factor`, and where denormals are slow zero in lanes whose product would come to nothing: that
+  /// is as quick as any other.
   Expr zero_where(const Expr& is_nothing, const Expr& factor) const;
   Expr is_below(const Expr& x, double limit) const {
     return binary(BinaryOp::Lt, x, number(limit));
@@ -85,8 +87,8 @@ struct Exponential {
   Expr exponent_of_low; ///< biased; its upper bits are not zero
 };
 
-/// exp(z), or exp(-z) when `negate`, in f32 for -125 <= z <= 125 (about); the argument is z - excess
-/// when that is given. `part` is within 2^-26.
+/// exp(z), or exp(-z) when `negate`, in f32 for -125 <= z <= 125 (about); the argument is z -
+/// excess when that is given. `part` is within 2^-26.
 Exponential exponential(const Formula&, const Expr& z, bool negate, const Expr& excess = Expr());
 
 /// (exp(r) - 1 - r) / r^2 on |r| <= ln(2)/2, largest error 2^-28 of exp(r).
@@ -95,7 +97,8 @@ const std::vector<double>& exponential_coefficients();
 // One file per family.
 Expr expand_exp(const Formula&, const Expr& x);
 Expr expand_exp_below_zero(const Formula&, const Expr& x); ///< exp(x) for x <= 0
-/// exp(z) * scale, the latter kExpBelowZeroScale times a power of two, where the result is a normal number.
+/// exp(z) * scale, the latter kExpBelowZeroScale times a power of two, where the result is a normal
+/// number.
 Expr scaled_exp(const Formula&, const Expr& z, double scale);
 Expr expand_sigmoid(const Formula&, const Expr& x);
 Expr expand_silu(const Formula&, const Expr& x);

@@ -13,9 +13,10 @@ struct Monomial {
   std::vector<Expr> atoms;
 };
 
-/// A float expression as real arithmetic sees it: a sum of monomials with different atoms. Empty: zero.
-/// Atoms are whatever is no sum, difference, product, negation, quotient by a literal or conversion
-/// between floats. Rounding is not modelled, so two equal polynomials are equal up to rounding.
+/// A float expression as real arithmetic sees it: a sum of monomials with different atoms. Empty:
+/// zero. Atoms are whatever is no sum, difference, product, negation, quotient by a literal or
+/// conversion between floats. Rounding is not modelled, so two equal polynomials are equal up to
+/// rounding.
 using Polynomial = std::vector<Monomial>;
 
 Polynomial polynomial_of(const Expr&);
@@ -26,8 +27,8 @@ Polynomial operator*(const Polynomial&, const Polynomial&);
 /// The same monomials with the same coefficients, in any order.
 bool equal(const Polynomial&, const Polynomial&);
 
-/// p = slope * atom + rest, where neither has the atom in a monomial of its own; `is_linear` is false
-/// when some monomial has it more than once.
+/// p = slope * atom + rest, where neither has the atom in a monomial of its own; `is_linear` is
+/// false when some monomial has it more than once.
 struct Linear {
   Polynomial slope, rest;
   bool is_linear = true;

@@ -9,7 +9,8 @@
 namespace kawara::schedule {
 namespace {
 
-/// Temps, then loops. `applied` holds the directives that lead there, or `auto` where some step has none; `begun` those about temps.
+/// Temps, then loops. `applied` holds the directives that lead there, or `auto` where some step has
+/// none; `begun` those about temps.
 Schedule chosen(const Schedule& schedule, const Environment& environment) {
   Schedule start{schedule.scop, schedule.order, {}};
   if (!depends_on_data(schedule.scop)) // whose values are where is not known then

@@ -104,9 +104,9 @@ private:
     return true;
   }
 
-  /// Nests that follow each other get one outermost loop where one iteration's rows then stay in the
-  /// cache from nest to nest, and temps between them only one row. From the last nest backwards: what a nest
-  /// makes is used by some nest after it, not always by the next.
+  /// Nests that follow each other get one outermost loop where one iteration's rows then stay in
+  /// the cache from nest to nest, and temps between them only one row. From the last nest
+  /// backwards: what a nest makes is used by some nest after it, not always by the next.
   void share_rows() {
     const std::vector<LoopId> loops = child_loops(schedule_.order.body);
     std::optional<LoopId> next;
@@ -185,8 +185,8 @@ private:
         poly::judge(schedule_.scop, order, environment_.quota));
   }
 
-  /// A product gets blocks, packed operands and register tiles, together with the nests around it that
-  /// begin or finish its elements where that is possible.
+  /// A product gets blocks, packed operands and register tiles, together with the nests around it
+  /// that begin or finish its elements where that is possible.
   void tile_product(LoopId loop, bool is_inside = false) {
     // A fused nest of an earlier product is not where it was.
     if (poly::find_node(schedule_.order, loop) == nullptr)
@@ -245,7 +245,7 @@ private:
     schedule_ = before;
   }
 
-  /// An operand that cannot be packed is laid out as an instruction takes it, or in the type that is computed with.
+  /// An operand that cannot be packed is laid out for the instruction, or converted.
   bool lay_out_left(const Product& product, decltype(with_groups)& laid_out) {
     const auto grouped = laid_out(schedule_, product, environment_);
     if (!grouped)
@@ -257,7 +257,8 @@ private:
     return is_planned;
   }
 
-  /// Where the result has too few tiles for all threads, each of them adds up a part of the reduction.
+  /// Where the result has too few tiles for all threads, each of them adds up a part of the
+  /// reduction.
   bool share_reduction(const Product& product) {
     const auto split = reduction_split(schedule_, product, environment_);
     if (!split)
@@ -340,7 +341,8 @@ private:
                    environment_, rule + " in two loops", {product.update()});
   }
 
-  /// The results of small windows start where they are added up, and what is made of them follows there.
+  /// The results of small windows start where they are added up, and what is made of them follows
+  /// there.
   void tile_windows(const std::vector<LoopId>& siblings, bool may_be_parallel) {
     for (const LoopId loop : siblings)
       if (!done_.contains(loop) && poly::find_node(schedule_.order, loop) != nullptr)

@@ -74,8 +74,9 @@ isl::map dimension_of(const isl::map& relation, const std::vector<program::Param
   return relation.apply_range(map_of({scalar::iter(static_cast<uint32_t>(d))}, elements, params));
 }
 
-/// isl operations for the exact end of a line whose cases are many: usually a hundredth of a second. isl counts what it
-/// allocates and not what it computes: where a triangle is cut by tiles, it takes a second for as few as these.
+/// isl operations for the exact end of a line whose cases are many: usually a hundredth of a
+/// second. isl counts what it allocates and not what it computes: where a triangle is cut by tiles,
+/// it takes a second for as few as these.
 constexpr unsigned long kQuotaOfEnd = 50'000;
 
 /// Where the line of elements of each iteration begins, and the most elements that one has.
@@ -86,8 +87,9 @@ public:
       : points_(std::move(points)), free_(poly::without_known(points_, known)), depth_(depth),
         params_(params), context_(context) {}
 
-  /// From the cases of the smallest element. Those that no element is below bound it together, the largest of them exactly where
-  /// the elements are in one piece; one alone, where boxes are no larger from there. Else no case passes the smallest of all.
+  /// From the cases of the smallest element. Those that no element is below bound it together, the
+  /// largest of them exactly where the elements are in one piece; one alone, where boxes are no
+  /// larger from there. Else no case passes the smallest of all.
   void begin(const std::vector<Expr>& cases) {
     std::vector<Expr> below;
     for (const Expr& one : cases)
@@ -123,9 +125,9 @@ private:
     return scalar::simplify(largest_offset(start) + scalar::int_lit(1));
   }
 
-  /// 3 for tiles of 4, though the only tile of a smaller tensor has fewer. A number only where it is one however large
-  /// parameters are: not what an assumption about them leaves. Where finding the cases would take too long, no offset is
-  /// larger.
+  /// 3 for tiles of 4, though the only tile of a smaller tensor has fewer. A number only where it
+  /// is one however large parameters are: not what an assumption about them leaves. Where finding
+  /// the cases would take too long, no offset is larger.
   Expr largest_offset(const Expr& start) const {
     Expr high;
     const isl::set offsets = offsets_from(start, points_);
@@ -142,7 +144,8 @@ private:
   const poly::Context& context_;
 };
 
-/// Each piece of a box is a loop nest of its own, and every question about the copy asks about each.
+/// Each piece of a box is a loop nest of its own, and every question about the copy asks about
+/// each.
 constexpr unsigned kMostPieces = 8;
 /// isl operations for exact boxes: some hundredths of a second.
 constexpr unsigned long kQuotaOfBoxes = 200'000;

@@ -18,14 +18,15 @@ struct Footprint : Boxes {
 std::vector<scalar::Expr> positions_in(const Boxes&, const std::vector<scalar::Expr>& outer,
                                        const std::vector<scalar::Expr>& index);
 
-/// { [o] -> [c] } as boxes: `depth` is the number of dimensions of o. Not empty. `known` is what holds of
-/// the parameters; no extent is a number only for that. Extents may be larger than needed where the
-/// exact ones have very many cases.
+/// { [o] -> [c] } as boxes: `depth` is the number of dimensions of o. Not empty. `known` is what
+/// holds of the parameters; no extent is a number only for that. Extents may be larger than needed
+/// where the exact ones have very many cases.
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
                    const std::vector<program::Param>&, const isl::set& known, const poly::Context&);
 
-/// Over accesses to one tensor by statements below the first `depth` loops of their path. The box is
-/// within the tensor; where it has very many cases, it is one around. The accesses must not be empty sets altogether.
+/// Over accesses to one tensor by statements below the first `depth` loops of their path. The box
+/// is within the tensor; where it has very many cases, it is one around. The accesses must not be
+/// empty sets altogether.
 Footprint footprint_of(const poly::Scop&, const poly::Order&,
                        const std::vector<poly::Access>& accesses, size_t depth);
 

@@ -19,7 +19,8 @@ bool is_same_access(const Access& a, const Access& b) {
                     [](const auto& x, const auto& y) { return scalar::equal(x, y); });
 }
 
-/// { [c] -> [e] } with the same place in all dimensions but `dim`, and there `condition` on e and d.
+/// { [c] -> [e] } with the same place in all dimensions but `dim`, and there `condition` on e and
+/// d.
 isl::map same_but(isl::ctx ctx, size_t rank, size_t dim, const std::string& condition) {
   std::string from, to, all = condition;
   for (size_t d = 0; d < rank; ++d) {

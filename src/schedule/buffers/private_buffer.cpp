@@ -15,8 +15,9 @@ bool has_cases(const Expr& end) {
          (binary->op == scalar::BinaryOp::Min || binary->op == scalar::BinaryOp::Max);
 }
 
-/// Numbers instead of cases where no value passes them, however large parameters are: every access to the buffer has the
-/// first value in it, and each of its cases is a piece of every set about the access.
+/// Numbers instead of cases where no value passes them, however large parameters are: every access
+/// to the buffer has the first value in it, and each of its cases is a piece of every set about the
+/// access.
 Ends simpler(Ends ends, const isl::set& used, unsigned d) {
   if (!has_cases(ends.low) && !has_cases(ends.high))
     return ends;

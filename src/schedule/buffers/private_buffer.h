@@ -17,8 +17,8 @@ struct PrivateBuffer {
                                     const std::vector<scalar::Expr>& position) const;
 };
 
-/// Adds one for elements of the tensor `of`, called after it. `used` is { [o, ...] }, the iterations o of the `depth` loops that have
-/// a copy; `extents` are a copy's.
+/// Adds one for elements of the tensor `of`, called after it. `used` is { [o, ...] }, the
+/// iterations o of the `depth` loops that have a copy; `extents` are a copy's.
 PrivateBuffer add_private_buffer(Proposal&, uint32_t of, const std::string& suffix,
                                  const isl::set& used, size_t depth,
                                  const std::vector<scalar::Expr>& extents);

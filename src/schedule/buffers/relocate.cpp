@@ -18,7 +18,8 @@ using scalar::Expr;
 
 namespace {
 
-/// Whether rounding to that type changes nothing: elements of it, zeros, and what is chosen among such.
+/// Whether rounding to that type changes nothing: elements of it, zeros, and what is chosen among
+/// such.
 bool has_only_values_of(scalar::Elem narrow, const Expr& value) {
   if (const auto* cast = scalar::as<scalar::Cast>(value))
     return scalar::holds_all_of(value.type().elem, cast->arg.type().elem) &&
@@ -87,8 +88,9 @@ private:
     }
   }
 
-  /// Elements that some statement reads, or writes, and some around them: in one piece and without strides, because
-  /// a copy of a few elements more costs less than loops that find their way around them.
+  /// Elements that some statement reads, or writes, and some around them: in one piece and without
+  /// strides, because a copy of a few elements more costs less than loops that find their way
+  /// around them.
   isl::set touched(bool is_write) const {
     isl::set elements;
     for (const Access& access : poly::accesses(made_.scop)) {
@@ -155,8 +157,8 @@ private:
     return std::move(made_);
   }
 
-  /// Elements in a type that holds all their values. What is stored is rounded as the tensor's own type would round it, and what
-  /// was converted where it is read is so already.
+  /// Elements in a type that holds all their values. What is stored is rounded as the tensor's own
+  /// type would round it, and what was converted where it is read is so already.
   void convert(scalar::Elem elem) {
     const scalar::Elem narrow = std::exchange(made_.scop.tensors[to_].elem, elem);
     for (poly::ScopStatement& statement : made_.scop.statements) {

@@ -107,7 +107,8 @@ private:
     return low == 0 && high ? *high + 1 : 0;
   }
 
-  /// image[n, y * stride + r * dilation - before, ...] goes to [(n * rows + y) * columns + x, r, s, c].
+  /// image[n, y * stride + r * dilation - before, ...] goes to [(n * rows + y) * columns + x, r, s,
+  /// c].
   bool has_roles() {
     const std::vector<Expr>& to = copy_->text.index;
     const auto line = sum_of_iterators(to[0]);
@@ -170,7 +171,8 @@ private:
     return true;
   }
 
-  /// The last index is `c`, or `c % channels` with `c // channels` in the one before it; that one without it is the column.
+  /// The last index is `c`, or `c % channels` with `c // channels` in the one before it; that one
+  /// without it is the column.
   bool has_channels(uint32_t c) {
     column_ = image_index(1);
     if (lone_iterator(image_index(2)) == c)
@@ -184,7 +186,8 @@ private:
            is_same(image_index(2), scalar::binary(BinaryOp::Mod, channel, channels));
   }
 
-  /// Reads one direction: `step` is the iterator that moves the window, besides the one inside it, if any.
+  /// Reads one direction: `step` is the iterator that moves the window, besides the one inside it,
+  /// if any.
   static bool side_of(const Expr& index, std::optional<uint32_t> tap, std::optional<uint32_t>& step,
                       Side& side) {
     const auto sum = sum_of_iterators(index);

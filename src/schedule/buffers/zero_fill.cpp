@@ -50,7 +50,8 @@ public:
 private:
   const program::Tensor& whole() const { return made_.scop.tensors[tensor_]; }
 
-  /// The loop whose iterations have a copy each, and what its value and those around it exceed the first indices by.
+  /// The loop whose iterations have a copy each, and what its value and those around it exceed the
+  /// first indices by.
   bool find_copies() {
     for (const Access& use : uses_) {
       const std::vector<LoopId> path = poly::path_of(made_.order, use.statement);
@@ -113,7 +114,8 @@ private:
     return elements.intersect(elements_of(false).apply(copy_of).apply(copy_of.reverse()));
   }
 
-  /// Those that nothing else writes; all, which the others then write again, where the rest of them has very many pieces.
+  /// Those that nothing else writes; all, which the others then write again, where the rest of them
+  /// has very many pieces.
   isl::set zero_elements() const {
     const isl::set all = all_elements();
     isl::set rest;

@@ -51,7 +51,8 @@ std::string element(const Story& s) {
   return index.empty() ? name : name + "[" + join(index, ", ") + "]";
 }
 
-/// Whether no element of the tensor is written twice, so that a read after a write reads that value.
+/// Whether no element of the tensor is written twice, so that a read after a write reads that
+/// value.
 bool is_written_once(const Story& s) {
   return std::none_of(s.scop.dependences.begin(), s.scop.dependences.end(), [&](const auto& d) {
     return d.tensor == s.dependence.tensor && d.kind == DependenceKind::Output;

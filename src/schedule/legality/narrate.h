@@ -7,8 +7,8 @@
 
 namespace kawara::schedule {
 
-/// The paragraphs of a judged refusal: the two iterations with the element they share, what happens to
-/// them, and the dependence with its distance and condition.
+/// The paragraphs of a judged refusal: the two iterations with the element they share, what happens
+/// to them, and the dependence with its distance and condition.
 std::vector<std::string> narrate(const Directive&, const Refusal::Judged&, const poly::Illegal&);
 
 /// "(i=1, t=1)": the loops around a statement and their values at an iteration.

@@ -6,9 +6,9 @@
 
 namespace kawara::schedule {
 
-/// How a refusal's headline begins: "cannot interchange loops `t` and `i`"; with the statements whose
-/// iterations are the reason, in the order source and sink: "cannot run loop `i` of statement S0 in
-/// parallel".
+/// How a refusal's headline begins: "cannot interchange loops `t` and `i`"; with the statements
+/// whose iterations are the reason, in the order source and sink: "cannot run loop `i` of statement
+/// S0 in parallel".
 std::string request_of(const Directive&);
 std::string request_of(const Directive&, const std::string& source, const std::string& sink);
 

@@ -18,8 +18,8 @@ constexpr size_t kMostTried = 24;
 constexpr int64_t kSkewFactors[] = {1, -1, 2, -2};
 constexpr int64_t kBlock = 32;
 
-/// Collects alternatives for one refused directive. `operator()` is one overload per directive; those
-/// for which nothing better is known fall to the template.
+/// Collects alternatives for one refused directive. `operator()` is one overload per directive;
+/// those for which nothing better is known fall to the template.
 class Candidates {
 public:
   Candidates(const Schedule& schedule, const Refusal& refusal, const Environment& environment)

@@ -13,11 +13,11 @@ namespace kawara::schedule {
 /// A statement has places and loops in turn (the 2d+1 form of schedules): its place among what
 /// stands around the first loop, a loop, its place in the body of that loop, and so on. Statements
 /// share a loop as far as all their places agree; the loop has the name and the marks that it has
-/// around the first of them. `i+1` shifts: the statement runs one iteration later. A last place of 0
-/// can be left out. Loops outside the first one named stay around all of them.
+/// around the first of them. `i+1` shifts: the statement runs one iteration later. A last place of
+/// 0 can be left out. Loops outside the first one named stay around all of them.
 ///
-/// Needs    all statements of the loops that change, and of each statement all loops from some depth
-///          on, each once.
+/// Needs    all statements of the loops that change, and of each statement all loops from some
+///          depth on, each once.
 /// Legal    when every value is still made before it is read.
 /// Refuses  loops that are not those around the statement, statements left out or given twice,
 ///          two statements at one place, a loop that was coalesced (K0263).

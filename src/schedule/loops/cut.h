@@ -11,8 +11,8 @@ namespace kawara::schedule {
 ///            for i.hi in 8..N-1:        S1(i)        the same statement under the next free number
 ///
 /// The number is compared with the loop's own values: those of the source loop where it still runs
-/// over them (also strided or downwards), else what the loop counts. The halves run in the loop's own
-/// direction, so i.hi comes first in a loop that runs downwards.
+/// over them (also strided or downwards), else what the loop counts. The halves run in the loop's
+/// own direction, so i.hi comes first in a loop that runs downwards.
 ///
 /// Needs    iterations on both sides.
 /// Legal    always (iterations keep their order).

@@ -22,7 +22,8 @@ using scalar::Expr;
 
 namespace {
 
-/// What iterations of one block of the loop have in common: the other loops' values and iterators, and the block.
+/// What iterations of one block of the loop have in common: the other loops' values and iterators,
+/// and the block.
 std::vector<Expr> keys_of(const Schedule& schedule, StmtId id, size_t depth, uint32_t iter,
                           int64_t to) {
   std::vector<Expr> keys;
@@ -53,8 +54,8 @@ isl::set whole_blocks(const Schedule& schedule, StmtId id, size_t depth, uint32_
   return plain.is_equal(wide) ? plain : wide;
 }
 
-/// Whether two of the iterations run at one time: a loop in steps of 2 counts 0 and 1 as one, and an iterator that another one fixes
-/// (compute_at) has no loop.
+/// Whether two of the iterations run at one time: a loop in steps of 2 counts 0 and 1 as one, and
+/// an iterator that another one fixes (compute_at) has no loop.
 bool run_together(const Schedule& schedule, StmtId id, const isl::set& iterations) {
   const std::vector<Expr>& times = schedule.order.rows[id.value];
   return !map_of(times, iterations, schedule.scop.params).is_injective();

@@ -75,7 +75,8 @@ bool have_common(const std::set<uint32_t>& a, const std::set<uint32_t>& b) {
   return std::any_of(a.begin(), a.end(), [&](uint32_t tensor) { return b.contains(tensor); });
 }
 
-/// What stands between two nodes writes what the later one uses, and may come before the earlier one.
+/// What stands between two nodes writes what the later one uses, and may come before the earlier
+/// one.
 bool belongs_before(const poly::Scop& scop, const std::vector<TreeNode>& sequence, size_t early,
                     size_t late) {
   const Used first = used_by(scop, sequence[early]), second = used_by(scop, sequence[late]);

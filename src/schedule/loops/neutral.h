@@ -21,9 +21,10 @@ struct Change {
   bool is_forbidden = false; ///< by the numerics contract alone
 };
 
-/// Nothing when the results of `scop`, whose domains have the iterations already, are what they were without. Every added
-/// iteration touches elements that exist and reads what was written before it; it adds zero to an element, or writes elements of
-/// a temp that no other iteration reads. `to` is what the user asked for, for advice.
+/// Nothing when the results of `scop`, whose domains have the iterations already, are what they
+/// were without. Every added iteration touches elements that exist and reads what was written
+/// before it; it adds zero to an element, or writes elements of a temp that no other iteration
+/// reads. `to` is what the user asked for, for advice.
 std::optional<Change> change_by(const poly::Scop&, const std::vector<Added>&, int64_t to);
 
 } // namespace kawara::schedule

@@ -102,7 +102,7 @@ public:
     return std::nullopt;
   }
 
-  /// Whether rows or a few questions show that `index` is the operand's access. False: relations have to be asked.
+  /// Whether rows or a few questions show that `index` is the operand's access; else ask relations.
   bool is_plainly(const Operand& operand, uint32_t tensor, const std::vector<Expr>& index) const {
     if (instruction_.data->is_collective)
       return false;
@@ -124,8 +124,8 @@ private:
     int64_t expected = 1;
     const bool is_result = &operand == &instruction_.result();
     for (size_t d = operand.shape.size(); d-- > 0; expected *= operand.shape[d]) {
-      // Results may be apart: they are brought to their places once, after the reduction. What goes through shared memory is
-      // arranged on the way, and rows of tiles are loaded from wherever they lie.
+      // Results may be apart: they are moved once, after the reduction. What goes through shared
+      // memory is arranged on the way, and rows of tiles are loaded from anywhere.
       const bool is_row = instruction_.data->is_tile && d == 0 && steps[d] != kFar;
       const bool may_be_apart = (is_result || instruction_.data->is_collective) && steps[d] != 0;
       if (operand.shape[d] > 1 && steps[d] != expected && !may_be_apart &&
@@ -135,7 +135,7 @@ private:
     return std::nullopt;
   }
 
-  /// By dimension of the operand: how far one index moves from place to place. Nothing when that is not plain.
+  /// By dimension of the operand: how far one index moves; nothing when that is not plain.
   std::optional<std::vector<int64_t>> plain_move(const Operand& operand, const Expr& index) const {
     std::vector<int64_t> move(operand.shape.size(), 0);
     const std::vector<Expr>& rows = schedule_.order.rows[band_.update.value];
@@ -165,7 +165,7 @@ private:
     return starts_block(start, index) ? std::optional(move) : std::nullopt;
   }
 
-  /// What `index` gains by one step of the iterator that moves the place on this axis and no other: a guess.
+  /// What `index` gains by a step of the iterator that moves along this axis alone: a guess.
   std::optional<int64_t> step_along(const Expr& index, size_t axis) const {
     const std::vector<int64_t> none(params().size(), 0);
     const std::vector<int64_t> origin(schedule_.scop[band_.update].text.iters.size(), 0);
@@ -183,7 +183,7 @@ private:
 
   /// Whether `start` of an iteration is `index` of the first one in its block.
   bool starts_block(const Expr& start, const Expr& index) const {
-    // Places in the first iteration are 0: `start` is `index` there, and the same wherever its value follows from the block.
+    // In the first iteration `start` is `index`, and so wherever its value follows from the block.
     if (gives_value(start, keys_, *poly::domain_facts_of(schedule_.scop[band_.update])))
       return true;
     if (!block_starts_) {
@@ -247,7 +247,7 @@ private:
     return map(places_of(operand), domain_).reverse().apply_range(points).apply_range(moves);
   }
 
-  /// The axis along which an element moves though the operand does not, or moves differently from block to block.
+  /// The axis along which an element moves, or moves from block to block, unlike the operand.
   std::string moving_text(const Operand& operand, const std::string& what,
                           const std::string& element, const std::vector<Expr>& index) const {
     for (uint32_t axis = 0; axis < places_.size(); ++axis) {
@@ -263,7 +263,7 @@ private:
     return "`" + element + "` moves along the loops in another way from block to block.";
   }
 
-  /// Elements that an access moves by along each dimension of the operand, in row-major order; kFar where that depends on sizes.
+  /// Elements that an access moves by along each dimension, row-major; kFar where sizes decide.
   /// Nothing when it is no constant.
   std::optional<std::vector<int64_t>> steps_of(const isl::map& moves, const Operand& operand,
                                                uint32_t tensor, size_t dims) const {
@@ -368,7 +368,7 @@ std::optional<Differs> compare_lengths(const Schedule& schedule, const Instructi
   return std::nullopt;
 }
 
-/// Relations under one assignment of loops to axes and of loads to operands. `only_plainly`: a difference says nothing.
+/// Relations under one assignment of loops and loads. `only_plainly`: a difference says nothing.
 std::optional<Differs> compare_accesses(const Schedule& schedule, const Instruction& instruction,
                                         const Band& band, const std::vector<size_t>& loop_of,
                                         const program::OperandLoads& loads, bool only_plainly) {

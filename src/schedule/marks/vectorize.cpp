@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t kMostLanes = 1024;
 
-/// The loops from `loop` down to the first statement that has loops around it inside `loop`, with `loop`
-/// moved innermost, in a nest of their own.
+/// The loops from `loop` down to the first statement that has loops around it inside `loop`, with
+/// `loop` moved innermost, in a nest of their own.
 std::vector<Directive> separated(const Schedule& schedule, const Vectorize& vectorize,
                                  LoopId loop) {
   const Order& order = schedule.order;

@@ -13,8 +13,8 @@ namespace kawara::schedule {
 /// vector registers decide: as many lanes as one holds of the widest element that the statements
 /// touch. Widths that are no power of two are slow, and warned of (K0262).
 ///
-/// The running value of a scan (s[i] = s[i - 1] + x[i], with `*`, `max` and `min` too) goes from lane
-/// to lane: each adds the lane one before, then the one two before, four before and so on.
+/// The running value of a scan (s[i] = s[i - 1] + x[i], with `*`, `max` and `min` too) goes from
+/// lane to lane: each adds the lane one before, then the one two before, four before and so on.
 ///
 /// Needs    a loop with statements only below it.
 /// Legal    when no lane needs what a lane before it writes (a distance of W or more is fine),

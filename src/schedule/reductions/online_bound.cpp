@@ -14,7 +14,8 @@ using scalar::Polynomial;
 
 namespace {
 
-/// Iterators of the one statement as expressions over those of the other, from indices that must agree.
+/// Iterators of the one statement as expressions over those of the other, from indices that must
+/// agree.
 class Unifier {
 public:
   explicit Unifier(size_t iterators) : bound_(iterators) {}

@@ -310,7 +310,8 @@ private:
     return std::nullopt;
   }
 
-  /// In every iteration of the first `depth` loops the elements that the sum adds to were set to zero.
+  /// In every iteration of the first `depth` loops the elements that the sum adds to were set to
+  /// zero.
   bool starts_from_zero(const Accumulator& a, const std::vector<StmtId>& starts,
                         size_t depth) const {
     const auto elements = [&](StmtId id) {

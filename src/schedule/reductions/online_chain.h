@@ -17,7 +17,8 @@ struct Accumulator {
   Law law;             ///< Iter k: index k of the tensor
 };
 
-/// A reduction and the loops that wait for its result, when the law of every value in between is known.
+/// A reduction and the loops that wait for its result, when the law of every value in between is
+/// known.
 struct Chain {
   std::vector<poly::LoopId> loops;
   size_t depth = 0;                    ///< of the loops; as many loops are around all of them
@@ -34,8 +35,8 @@ struct NoChain {
   std::string why;
 };
 
-/// What `loops` (siblings, in tree order) need of each other's final results, and the proof that they can
-/// do with running ones:
+/// What `loops` (siblings, in tree order) need of each other's final results, and the proof that
+/// they can do with running ones:
 ///   - every summand obeys a law (rescaling_rule.h);
 ///   - a temp computed from running values is read in the same iteration of the loops only;
 ///   - a sum to be corrected starts from zero, and nothing else reads or writes it meanwhile;

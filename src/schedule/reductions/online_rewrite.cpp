@@ -105,8 +105,8 @@ private:
     redirect_reads();
   }
 
-  /// exp(rate * (old - now)). Where the running value only ever shrinks the sum, an old value that stands
-  /// for the infinity gives 0 by itself; else it has to be said.
+  /// exp(rate * (old - now)). Where the running value only ever shrinks the sum, an old value that
+  /// stands for the infinity gives 0 by itself; else it has to be said.
   Expr correction(const scalar::Polynomial& rate, const Expr& old, const Expr& now) const {
     const auto number = scalar::constant_of(rate);
     Expr exponent = old - now;
@@ -174,8 +174,9 @@ private:
     return found;
   }
 
-  /// exp(e - m) becomes exp(nan_min(0, e - m)): e is among what the maximum m took in (schedule/reductions/online_bound.h), and
-  /// exponentials of what is never positive are cheaper in f32 (scalar/expand/expansion.h). Not where m may have been rounded down.
+  /// exp(e - m) becomes exp(nan_min(0, e - m)): e is among what the maximum m took in
+  /// (schedule/reductions/online_bound.h), and exponentials of what is never positive are cheaper
+  /// in f32 (scalar/expand/expansion.h). Not where m may have been rounded down.
   Expr with_bounds(const Expr& value) const {
     if (!says_bounds_ || !is_max() || tensor(reference()).elem != scalar::Elem::F32)
       return value;
@@ -241,7 +242,8 @@ private:
                                               .domain()));
   }
 
-  /// Values of the first `depth` loops and the element that a statement writes, over all its iterations.
+  /// Values of the first `depth` loops and the element that a statement writes, over all its
+  /// iterations.
   isl::set points_of(StmtId id, size_t depth) const {
     const std::vector<Expr>& rows = made_.order.rows[id.value];
     std::vector<Expr> point(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(depth));
@@ -250,8 +252,8 @@ private:
     return map_of(point, made_.scop[id].domain, made_.scop.params).range();
   }
 
-  /// What is left to do once the loop has ended: the NaN of a maximum that never left its infinity, and
-  /// the factors that waited.
+  /// What is left to do once the loop has ended: the NaN of a maximum that never left its infinity,
+  /// and the factors that waited.
   void finish(const Accumulator& a) {
     const ElementKeys keys = element_keys(made_, a.update, chain_.depth);
     const std::vector<Expr>& element = keys.element;
@@ -277,8 +279,8 @@ private:
                            nodes.begin(), nodes.end());
   }
 
-  /// A temp that lives within an iteration of the loops gets one copy for each, so that storage can be
-  /// reused: T[element] becomes T[loops, element].
+  /// A temp that lives within an iteration of the loops gets one copy for each, so that storage can
+  /// be reused: T[element] becomes T[loops, element].
   void give_copies(uint32_t tensor) {
     isl::set loops;
     for (const poly::Access& access : poly::bare_accesses(made_.scop)) {

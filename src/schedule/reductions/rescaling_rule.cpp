@@ -38,7 +38,8 @@ public:
   }
 
 private:
-  /// Whether a load that the law is about occurs; with `temps` also those computed from running values.
+  /// Whether a load that the law is about occurs; with `temps` also those computed from running
+  /// values.
   bool depends(const Expr& e, bool temps) const {
     bool found = false;
     scalar::visit(e, [&](const Expr& node) {

@@ -14,9 +14,9 @@ namespace kawara::schedule {
 ///
 ///   value = rest * exp(-rate * m[element]) * factor * factor * ...
 ///
-/// where `rest` depends on none of them. So m may be replaced by another value m', and the result put
-/// right afterwards: value(m) = value(m') * exp(rate * (m' - m)). This is the law that lets `online`
-/// run a sum together with the maximum that it needs.
+/// where `rest` depends on none of them. So m may be replaced by another value m', and the result
+/// put right afterwards: value(m) = value(m') * exp(rate * (m' - m)). This is the law that lets
+/// `online` run a sum together with the maximum that it needs.
 struct Law {
   struct Factor {
     scalar::Expr value; ///< over the statement's iterators
@@ -46,8 +46,8 @@ struct LoadFacts {
   std::function<bool(uint32_t tensor)> is_extreme;
   /// The same value wherever it is read (a scalar input).
   std::function<bool(const scalar::Load&)> is_constant;
-  /// The law of a temp that was computed with running values, over the reader's iterators; trivial: it
-  /// was not.
+  /// The law of a temp that was computed with running values, over the reader's iterators; trivial:
+  /// it was not.
   std::function<Law(const scalar::Load&)> law_of_load;
   std::function<std::string(const scalar::Expr&)> text; ///< an expression as the user wrote it
 };
@@ -58,9 +58,9 @@ struct Derived {
   std::vector<Exponent> exponents;
 };
 
-/// The law of `value`, proved by taking it apart: products and quotients multiply laws, sums need equal
-/// ones, exp of something linear in m is the law itself. Fails with a sentence that names the part that
-/// obeys none.
+/// The law of `value`, proved by taking it apart: products and quotients multiply laws, sums need
+/// equal ones, exp of something linear in m is the law itself. Fails with a sentence that names the
+/// part that obeys none.
 Result<Derived, std::string> derive_law(const scalar::Expr& value, const LoadFacts&);
 
 } // namespace kawara::schedule

@@ -31,8 +31,8 @@ bool touches(const program::Statement& text, uint32_t tensor) {
   return found;
 }
 
-/// Loops around the largest part of the tree that holds `update` but no other statement touching its
-/// tensor. `in_the_way` is the statement that keeps the part from being larger.
+/// Loops around the largest part of the tree that holds `update` but no other statement touching
+/// its tensor. `in_the_way` is the statement that keeps the part from being larger.
 struct Clear {
   size_t depth = 0;
   std::optional<StmtId> in_the_way;
@@ -53,8 +53,8 @@ Clear clear_around(const Scop& scop, const Order& order, StmtId update) {
   return clear;
 }
 
-/// What a reduction is made of. The combine runs once for each value of `keys`: the source loops that
-/// stay around it, the element, and the loop's value.
+/// What a reduction is made of. The combine runs once for each value of `keys`: the source loops
+/// that stay around it, the element, and the loop's value.
 struct Reduction {
   StmtId update;
   Clear in_source, in_order;

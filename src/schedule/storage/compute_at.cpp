@@ -88,8 +88,8 @@ std::optional<std::string> misplaced(const Schedule& schedule, const Producer& s
   return std::nullopt;
 }
 
-/// { [o] -> S0[x] : some consumer instance in iteration o of the loops reads an element that S0 writes at
-/// x }, flattened to S0[o, x].
+/// { [o] -> S0[x] : some consumer instance in iteration o of the loops reads an element that S0
+/// writes at x }, flattened to S0[o, x].
 isl::set needed(const Scop& scop, const Order& order, const Producer& stage, size_t depth,
                 const Access& write) {
   isl::map need;
@@ -237,8 +237,8 @@ private:
 
   Span source_span(StmtId id) const { return made_.scop[id].text.where; }
 
-  /// Leaves out loops whose value is always that of a loop around: they run once. `level` counts the
-  /// loops between loop i and the nodes.
+  /// Leaves out loops whose value is always that of a loop around: they run once. `level` counts
+  /// the loops between loop i and the nodes.
   std::vector<TreeNode> without_fixed_loops(std::vector<TreeNode> nodes, size_t level) {
     std::vector<TreeNode> out;
     for (TreeNode& node : nodes) {

@@ -132,7 +132,8 @@ Expr value_at(const program::Statement& producer, const program::Tensor& tensor,
 
 namespace {
 
-/// The schedule without the statements that fill a window; the tensor stands for the elements of the image from now on.
+/// The schedule without the statements that fill a window; the tensor stands for the elements of
+/// the image from now on.
 Proposal without_fill(const Schedule& schedule, const WindowFill& fill) {
   Proposal made{schedule.scop, schedule.order};
   for (const StmtId id : fill.statements) {

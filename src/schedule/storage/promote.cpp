@@ -98,7 +98,8 @@ private:
     return map_of(access.index, domain(access.statement), made_.scop.params);
   }
 
-  /// { [o, c] } over the accesses that write, or those that read, at the iterations given by `keep`.
+  /// { [o, c] } over the accesses that write, or those that read, at the iterations given by
+  /// `keep`.
   isl::set boxed(const Access& access, const isl::set& at) const {
     return outer(access.statement)
         .intersect_domain(at)

@@ -137,8 +137,8 @@ private:
     return add_statement(made_, std::move(text), footprint_.elements);
   }
 
-  /// Whether the box holds elements of a temp or an output that nothing has written when the copy reads them. Readers skip
-  /// such elements, which layouts and packings leave between others.
+  /// Whether the box holds elements of a temp or an output that nothing has written when the copy
+  /// reads them. Readers skip such elements, which layouts and packings leave between others.
   bool may_copy_unwritten(StmtId copy) const {
     if (whole().role == program::Role::Input || whole().role == program::Role::Inout ||
         footprint_.elements.is_subset(footprint_.touched))

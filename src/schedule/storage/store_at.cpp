@@ -29,7 +29,8 @@ std::vector<Expr> outer_rows(const poly::Order& order, StmtId id, size_t depth) 
   return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(depth)};
 }
 
-/// Text shows that whoever reads an element is in the iteration of the first `depth` loops in which it is written.
+/// Text shows that whoever reads an element is in the iteration of the first `depth` loops in which
+/// it is written.
 bool are_in_one_iteration(const Schedule& schedule, const Access& write, const Access& read,
                           size_t depth) {
   const auto definitions = [&](const Access& access) {
@@ -40,7 +41,8 @@ bool are_in_one_iteration(const Schedule& schedule, const Access& write, const A
   return poly::steps_of(schedule.order, equalities, write.statement, read.statement, depth).empty();
 }
 
-/// Text or sets show that whoever reads an element is in the iteration in which it is written, whatever was written last.
+/// Text or sets show that whoever reads an element is in the iteration in which it is written,
+/// whatever was written last.
 bool are_all_in_one_iteration(const Schedule& schedule, const std::vector<Access>& accesses,
                               size_t depth) {
   for (const Access& write : accesses)
@@ -107,8 +109,8 @@ uint32_t add_copy(poly::Scop& scop, uint32_t tensor) {
   return static_cast<uint32_t>(scop.tensors.size() - 1);
 }
 
-/// The tensor, as these accesses see it, with the iterations of the first `depth` loops as leading dimensions. Others keep the
-/// tensor that there is.
+/// The tensor, as these accesses see it, with the iterations of the first `depth` loops as leading
+/// dimensions. Others keep the tensor that there is.
 Proposal widened(const Schedule& schedule, uint32_t tensor, const std::vector<Access>& accesses,
                  size_t depth, bool has_others) {
   Proposal made{schedule.scop, schedule.order};

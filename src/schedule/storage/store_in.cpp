@@ -35,7 +35,8 @@ std::vector<Maker> makers_of(const Scop& scop, uint32_t temp, uint32_t other) {
   return makers;
 }
 
-/// The other tensor's element for each element of the temp, over Iter p = index p of the temp; empty when the element does not tell it.
+/// The other tensor's element for each element of the temp, over Iter p = index p of the temp;
+/// empty when the element does not tell it.
 std::optional<std::vector<Expr>> place_of_element(const Scop& scop, const Maker& maker) {
   const program::Statement& text = scop[maker.id].text;
   const std::vector<Expr> solved = iterators_from_keys(maker.element, text.iters.size());
@@ -49,7 +50,8 @@ std::optional<std::vector<Expr>> place_of_element(const Scop& scop, const Maker&
   return place;
 }
 
-/// Every element of the temp that anything uses is one that the maker reads, and so has a place within the other tensor.
+/// Every element of the temp that anything uses is one that the maker reads, and so has a place
+/// within the other tensor.
 bool covers_all(const Scop& scop, uint32_t temp, const Maker& maker) {
   const isl::set elements = map_of(maker.element, scop[maker.id].domain, scop.params).range();
   const std::vector<Access> all = poly::bare_accesses_of(scop, temp);
@@ -125,7 +127,8 @@ std::string name_in_quotes(const Scop& scop, uint32_t tensor) {
   return "`" + scop.tensors[tensor].name + "`";
 }
 
-/// Why no element of the one could hold values of the other, whoever makes it; empty where one might.
+/// Why no element of the one could hold values of the other, whoever makes it; empty where one
+/// might.
 std::optional<std::string> unfit(const Scop& scop, uint32_t temp, uint32_t other) {
   const program::Tensor &from = scop.tensors[temp], &to = scop.tensors[other];
   if (temp == other)

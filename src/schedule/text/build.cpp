@@ -325,7 +325,8 @@ Result<Directive, WrongArguments> build_online(const std::vector<Argument>& argu
   return Directive(Online{std::move(loops)});
 }
 
-/// `stage(B, k.0, panel=1, width=12, d0=4, d1=12)`: what `signature` has, and dimensions with what they are rounded to.
+/// `stage(B, k.0, panel=1, width=12, d0=4, d1=12)`: what `signature` has, and dimensions with what
+/// they are rounded to.
 Result<Directive, WrongArguments> build_stage(const Signature& signature,
                                               const std::vector<Argument>& arguments) {
   std::vector<Argument> fixed;

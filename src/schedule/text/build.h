@@ -26,7 +26,8 @@ std::vector<std::string> directive_names();
 /// "split(loop, size)": how a directive is written; empty for a name that is none.
 std::string form_of(std::string_view directive);
 
-/// The directive `name` with these arguments, or what is wrong with them and where (nowhere: as a whole).
+/// The directive `name` with these arguments, or what is wrong with them and where (nowhere: as a
+/// whole).
 struct WrongArguments {
   std::string why;
   Span where;

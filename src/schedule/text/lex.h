@@ -7,8 +7,9 @@
 
 namespace kawara::schedule {
 
-/// Pieces of directive text. A word is a name with its dots (`S1.i.0`) or its blocks (`d1/16`, `d1%16`); a separator is `;` or a line
-/// end; blanks and `#` comments are left out. Any byte that starts nothing is Bad.
+/// Pieces of directive text. A word is a name with its dots (`S1.i.0`) or its blocks (`d1/16`,
+/// `d1%16`); a separator is `;` or a line end; blanks and `#` comments are left out. Any byte that
+/// starts nothing is Bad.
 enum class TokenKind : uint8_t {
   Word,
   Number,

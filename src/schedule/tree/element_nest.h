@@ -4,8 +4,8 @@
 
 namespace kawara::schedule {
 
-/// The values that a statement goes through with part of what identifies its iterations: the rows of
-/// the first `depth` loops around it, and the index of the element that it writes.
+/// The values that a statement goes through with part of what identifies its iterations: the rows
+/// of the first `depth` loops around it, and the index of the element that it writes.
 struct ElementKeys {
   poly::StmtId model;
   size_t depth = 0;
@@ -16,10 +16,10 @@ struct ElementKeys {
 };
 ElementKeys element_keys(const Proposal&, poly::StmtId model, size_t depth);
 
-/// Adds a statement that runs once for each value of the keys (Iter k: key k), and returns it inside
-/// loops of its own, for a place below the first `depth` loops around the model in `order`. The loops are
-/// those of the model as far as the keys tell their values, then loops over the element. `text` needs
-/// tensor, index, op and value.
+/// Adds a statement that runs once for each value of the keys (Iter k: key k), and returns it
+/// inside loops of its own, for a place below the first `depth` loops around the model in `order`.
+/// The loops are those of the model as far as the keys tell their values, then loops over the
+/// element. `text` needs tensor, index, op and value.
 poly::TreeNode add_element_statement(Proposal&, const ElementKeys&, program::Statement text);
 
 } // namespace kawara::schedule

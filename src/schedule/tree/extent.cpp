@@ -55,8 +55,9 @@ std::vector<scalar::Expr> canonical_rows(const std::vector<scalar::Expr>& rows, 
   return own;
 }
 
-/// The values of a loop that runs over one iterator of each statement below it, where that has the same fixed values for all of
-/// them, whatever the loops around do: most loops of most programs, at a fraction of what sets cost.
+/// The values of a loop that runs over one iterator of each statement below it, where that has the
+/// same fixed values for all of them, whatever the loops around do: most loops of most programs, at
+/// a fraction of what sets cost.
 std::optional<ConstantRange> range_of_iterator(const Scop& scop, const Order& order, LoopId loop) {
   const size_t depth = *poly::depth_of(order, loop);
   std::optional<ConstantRange> range;
@@ -94,14 +95,15 @@ std::optional<uint32_t> only_iter(const scalar::Expr& row) {
   return is_only ? found : std::nullopt;
 }
 
-/// The first and the last value of a loop by those of the loops around it which run over the same iterator, each with
-/// its depth.
+/// The first and the last value of a loop by those of the loops around it which run over the same
+/// iterator, each with its depth.
 struct CountedRuns {
   std::vector<size_t> depths;
   std::map<std::vector<int64_t>, ConstantRange> ranges;
 };
 
-/// The iterators of a row with those that constraints tie them to; nothing where some row up to a depth is about them and others.
+/// The iterators of a row with those that constraints tie them to; nothing where some row up to a
+/// depth is about them and others.
 std::optional<poly::IteratorGroup> iterator_group_at(const std::vector<scalar::Expr>& rows,
                                                      size_t depth,
                                                      const poly::DomainFacts& domain) {
@@ -142,7 +144,8 @@ std::vector<int64_t> values_at(const std::vector<scalar::Expr>& rows,
   return values;
 }
 
-/// The same of rows over several iterators that depend on one another and on no other: all their values are gone through.
+/// The same of rows over several iterators that depend on one another and on no other: all their
+/// values are gone through.
 std::optional<CountedRuns> runs_in_group(const std::vector<scalar::Expr>& rows, size_t depth,
                                          const poly::DomainFacts& domain) {
   const auto iterator_group = iterator_group_at(rows, depth, domain);
@@ -197,7 +200,8 @@ std::optional<bool> is_counted_rectangle(const Scop& scop, const Order& order, L
   });
 }
 
-/// For rows that divide one iterator of fixed size into blocks (`i // 8`, `i % 8`): all its values are gone through.
+/// For rows that divide one iterator of fixed size into blocks (`i // 8`, `i % 8`): all its values
+/// are gone through.
 std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& all_rows,
                                         size_t depth, const poly::DomainFacts& domain) {
   const std::vector<scalar::Expr> rows = canonical_rows(all_rows, depth, domain);

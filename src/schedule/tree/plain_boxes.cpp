@@ -12,7 +12,8 @@ namespace {
 using scalar::BinaryOp;
 using scalar::Expr;
 
-/// `i % period // size`: where in the period, in blocks. Without division the size is 1, without remainder there is no period.
+/// `i % period // size`: where in the period, in blocks. Without division the size is 1, without
+/// remainder there is no period.
 struct InPeriod {
   uint32_t iterator = 0;
   std::optional<int64_t> period;
@@ -41,7 +42,8 @@ std::optional<InPeriod> in_period(Expr e) {
   return place;
 }
 
-/// Whether an outer row has one value in each whole period of the place, so that all of the period is in one box.
+/// Whether an outer row has one value in each whole period of the place, so that all of the period
+/// is in one box.
 bool keeps_periods(const Expr& outer, const InPeriod& place) {
   if (!mentions_iterator(outer, place.iterator))
     return true;

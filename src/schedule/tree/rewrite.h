@@ -13,8 +13,8 @@ namespace kawara::schedule {
 /// The same points under another tuple name.
 isl::set renamed(const isl::set&, const std::string& tuple);
 
-/// Adds a statement under the next free number, which also names it and its tuple. It has no rows and
-/// is in neither tree yet.
+/// Adds a statement under the next free number, which also names it and its tuple. It has no rows
+/// and is in neither tree yet.
 poly::StmtId add_statement(Proposal&, program::Statement text, const isl::set& domain);
 
 /// Takes the leaf of a statement out of the tree, and the loops that are left empty.
@@ -33,8 +33,8 @@ std::vector<poly::TreeNode> kept(const std::vector<poly::TreeNode>&,
 /// Gives every loop of the nodes a number of its own, with the same name and marks.
 void renumber_loops(poly::Order&, std::vector<poly::TreeNode>&);
 
-/// Smallest and largest value of a dimension as expressions in the parameters (bounds of them when the
-/// ends have several cases). The set must be bounded and not empty.
+/// Smallest and largest value of a dimension as expressions in the parameters (bounds of them when
+/// the ends have several cases). The set must be bounded and not empty.
 struct Ends {
   scalar::Expr low, high;
 };
@@ -48,8 +48,9 @@ scalar::Expr extent_of(const Ends&);
 isl::map map_of(const std::vector<scalar::Expr>& functions, const isl::set& domain,
                 const std::vector<program::Param>&);
 
-/// The value over a tensor that holds its elements in another type, one that holds all values of what they are read as now: each is converted
-/// straight to what it is used as, without the type in between.
+/// The value over a tensor that holds its elements in another type, one that holds all values of
+/// what they are read as now: each is converted straight to what it is used as, without the type in
+/// between.
 scalar::Expr with_elements_as(const scalar::Expr& value, uint32_t tensor, scalar::Elem);
 
 /// `name`, with `suffix` added as often as needed to differ from all of `taken`.

@@ -45,8 +45,8 @@ std::optional<int64_t> divisor_in(const Expr& row) {
              : std::nullopt;
 }
 
-/// A value as a function of the values of rows (Iter k: row k): it is one of them, or what it is in blocks of some size, and where in
-/// the block, can be put together from them. Empty: it cannot.
+/// A value as a function of the values of rows (Iter k: row k): it is one of them, or what it is in
+/// blocks of some size, and where in the block, can be put together from them. Empty: it cannot.
 Expr put_together(const Expr& value, const std::vector<Expr>& rows, size_t steps) {
   const auto row_like = [&](const Expr& e) {
     const auto at = std::find_if(rows.begin(), rows.end(),
@@ -241,7 +241,8 @@ std::optional<bool> gives_iterators(const std::vector<Expr>& rows,
     const auto is_given = range ? tell_apart(*own, it->index, domain.definitions().size(),
                                              range->first, range->second)
                                 : std::nullopt;
-    // Two iterations that differ in this iterator and those that it defines have all other rows in common.
+    // Two iterations that differ in this iterator and those that it defines have all other rows in
+    // common.
     if (is_given == false)
       return false;
     is_known = is_known && is_given;

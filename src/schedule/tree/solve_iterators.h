@@ -9,12 +9,14 @@
 
 namespace kawara::schedule {
 
-/// Iterators as functions of the values of `keys` (Iter k of the result: key k); empty where the keys
-/// do not tell: a key tells an iterator when it is that iterator, or its negative, plus what has no iterators.
+/// Iterators as functions of the values of `keys` (Iter k of the result: key k); empty where the
+/// keys do not tell: a key tells an iterator when it is that iterator, or its negative, plus what
+/// has no iterators.
 std::vector<scalar::Expr> iterators_from_keys(const std::vector<scalar::Expr>& keys,
                                               size_t iterators);
 
-/// `e` with its iterators replaced by what they were solved to; empty when it needs one that was not.
+/// `e` with its iterators replaced by what they were solved to; empty when it needs one that was
+/// not.
 scalar::Expr in_solved(const scalar::Expr& e, const std::vector<scalar::Expr>& solved);
 
 /// Whether the iterator is part of the expression.
@@ -28,8 +30,8 @@ std::optional<bool> gives_iterators(const std::vector<scalar::Expr>& rows,
                                     const std::vector<scalar::Expr>& iterators,
                                     const poly::DomainFacts& domain);
 
-/// Iterators (each an `Iter`) as functions of the values of `rows` (Iter k of the result: row k) in every iteration of `domain`, as
-/// text shows it. Nothing: sets have to be asked.
+/// Iterators (each an `Iter`) as functions of the values of `rows` (Iter k of the result: row k) in
+/// every iteration of `domain`, as text shows it. Nothing: sets have to be asked.
 ///
 ///   i from i // 64, i % 64 // 8 and i % 8:  64 r0 + 8 r1 + r2
 std::optional<std::vector<scalar::Expr>>

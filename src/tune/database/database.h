@@ -17,9 +17,9 @@ struct Prune {
 
 /// Schedules that were tried and found, in a file. Movable.
 ///
-/// Each call is one transaction of SQLite with a write-ahead log: several processes may use the file at
-/// once, and one that is killed at any moment leaves every finished call readable. All calls refuse
-/// what the file system or a file of another kind makes impossible (K0601).
+/// Each call is one transaction of SQLite with a write-ahead log: several processes may use the
+/// file at once, and one that is killed at any moment leaves every finished call readable. All
+/// calls refuse what the file system or a file of another kind makes impossible (K0601).
 class Database {
 public:
   /// Opens or creates the file and the folders above it.

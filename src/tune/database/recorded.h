@@ -7,10 +7,11 @@
 
 namespace kawara::tune {
 
-/// Answers from a database for candidates that it knows, and measures the others once, for good. Searches
-/// that share one see the same time for the same candidate, whenever and in whatever order they ask: what
-/// they find differs by what they propose alone. Where the table knows the task, the inner measurer is started
-/// when the first candidate needs it: a search whose candidates are all known costs nothing but itself.
+/// Answers from a database for candidates that it knows, and measures the others once, for good.
+/// Searches that share one see the same time for the same candidate, whenever and in whatever order
+/// they ask: what they find differs by what they propose alone. Where the table knows the task, the
+/// inner measurer is started when the first candidate needs it: a search whose candidates are all
+/// known costs nothing but itself.
 class Recorded : public Measurer {
 public:
   Recorded(Measurer& inner, Database& table, Key key)

@@ -11,7 +11,8 @@ struct sqlite3_stmt;
 
 namespace kawara::tune {
 
-/// One question or change in SQL, bound and stepped through. Errors are kept until `failure` is asked.
+/// One question or change in SQL, bound and stepped through. Errors are kept until `failure` is
+/// asked.
 class Statement {
 public:
   ~Statement();

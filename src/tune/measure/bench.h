@@ -15,8 +15,8 @@ struct Prepared {
   std::string reason;
 };
 
-/// Seconds per call of a candidate and of the default schedule, taken in turns: `theirs[k]` directly
-/// after `own[k]`.
+/// Seconds per call of a candidate and of the default schedule, taken in turns: `theirs[k]`
+/// directly after `own[k]`.
 struct Samples {
   std::vector<double> own, theirs;
   double missing = 0; ///< cores that other programs had meanwhile, of those that were wanted
@@ -32,8 +32,8 @@ struct Effort {
   bool anew = false; ///< in processes that begin now: other memory, other places for the code
 };
 
-/// Samples of a candidate and of the default, each the seconds per call that its function says. Gives up early
-/// as the effort says.
+/// Samples of a candidate and of the default, each the seconds per call that its function says.
+/// Gives up early as the effort says.
 Samples samples_in_turns(const Effort&, const std::function<double()>& own,
                          const std::function<double()>& theirs);
 

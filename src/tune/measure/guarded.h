@@ -5,8 +5,9 @@
 
 namespace kawara::tune {
 
-/// Memory that tells when something is written beside it: pages on both sides that may not be touched,
-/// and marked bytes where the block does not fill its pages. Starts at a multiple of 64 bytes. Movable.
+/// Memory that tells when something is written beside it: pages on both sides that may not be
+/// touched, and marked bytes where the block does not fill its pages. Starts at a multiple of 64
+/// bytes. Movable.
 class Guarded {
 public:
   /// Throws std::bad_alloc when the system has no such block.

@@ -6,14 +6,15 @@
 
 namespace kawara::tune {
 
-/// Watches whether other programs take cores that this process wants for its threads. A schedule with threads
-/// that is timed meanwhile looks slower than it is beside one without.
+/// Watches whether other programs take cores that this process wants for its threads. A schedule
+/// with threads that is timed meanwhile looks slower than it is beside one without.
 class LoadMonitor {
 public:
   /// Begins to watch for a process that wants this many cores to itself.
   explicit LoadMonitor(int64_t threads);
 
-  /// Cores, on average since then, that this process wanted and others had. 0 where the system does not tell.
+  /// Cores, on average since then, that this process wanted and others had. 0 where the system does
+  /// not tell.
   double missing() const;
 
 private:
@@ -29,7 +30,8 @@ private:
   Moment begin_;
 };
 
-/// Seconds that the given cores were busy, from the text of /proc/stat; `tick` is the length of its unit.
+/// Seconds that the given cores were busy, from the text of /proc/stat; `tick` is the length of its
+/// unit.
 double busy_seconds(std::string_view stat, const std::vector<int>& cores, double tick);
 
 } // namespace kawara::tune

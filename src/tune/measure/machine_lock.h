@@ -4,8 +4,9 @@
 
 namespace kawara::tune {
 
-/// Lets the processes of one machine agree on when candidates are timed: many may compile at once, and one
-/// at a time is alone. Movable. Held by a process; given back when it ends, however it does.
+/// Lets the processes of one machine agree on when candidates are timed: many may compile at once,
+/// and one at a time is alone. Movable. Held by a process; given back when it ends, however it
+/// does.
 class MachineLock {
 public:
   /// No turns at all: never waits.

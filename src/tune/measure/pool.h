@@ -9,8 +9,8 @@
 
 namespace kawara::tune {
 
-/// Several workers. Candidates are prepared by all of them at once, and then timed one after the other
-/// with nothing else going on.
+/// Several workers. Candidates are prepared by all of them at once, and then timed one after the
+/// other with nothing else going on.
 class Pool : public Measurer {
 public:
   Pool(MakeBench make, int workers, const Limits& limits);

@@ -8,8 +8,9 @@
 
 namespace kawara::tune {
 
-/// Proves candidates of one task. Lists of a search begin alike, so what the first directives of a list
-/// make of the program is kept and taken up again; the judge is asked about the whole list each time.
+/// Proves candidates of one task. Lists of a search begin alike, so what the first directives of a
+/// list make of the program is kept and taken up again; the judge is asked about the whole list
+/// each time.
 class Prover {
 public:
   explicit Prover(const Reference& reference) : reference_(reference) {}

@@ -17,8 +17,8 @@ std::string difference_of(const program::Program&, const program::Arrays& got,
 std::optional<Diagnostic> refuse_difference(const program::Program&, const program::Arrays& got,
                                             const program::Arrays& expected, double allowed);
 
-/// Compiles the default schedule at the largest of some small sizes that the interpreter can do, and compares
-/// the two (K0436). Errors: those of compiling and calling.
+/// Compiles the default schedule at the largest of some small sizes that the interpreter can do,
+/// and compares the two (K0436). Errors: those of compiling and calling.
 Parsed<Done> check_small(const Reference&);
 
 /// An error alone as a list of them.

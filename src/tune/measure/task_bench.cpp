@@ -77,8 +77,8 @@ public:
     return Done{};
   }
 
-  /// A program that magnifies roundings, as the default does with its inputs rounded elsewhere, may do so in
-  /// candidates, too.
+  /// A program that magnifies roundings, as the default does with its inputs rounded elsewhere, may
+  /// do so in candidates, too.
   Parsed<Done> allow_for_rounding() {
     if (allowed_ == 0)
       return Done{};

@@ -21,8 +21,8 @@ struct Reference {
 
 Parsed<std::shared_ptr<const Reference>> reference_of(Task);
 
-/// Candidates of a task, compiled and called in this process. Before the bench is there, the default
-/// schedule was compared with the interpreter; an error says how they differ (K0436).
+/// Candidates of a task, compiled and called in this process. Before the bench is there, the
+/// default schedule was compared with the interpreter; an error says how they differ (K0436).
 Parsed<std::unique_ptr<Bench>> bench_of(const std::shared_ptr<const Reference>&);
 
 } // namespace kawara::tune

@@ -21,7 +21,8 @@ struct Limits {
 /// candidate at hand.
 ///
 /// Made by `fork`, so the process that calls must not be running threads of its own. The child ends
-/// with its parent, ignores interrupts from the keyboard (the parent decides), and leaves no core file.
+/// with its parent, ignores interrupts from the keyboard (the parent decides), and leaves no core
+/// file.
 class Worker {
 public:
   /// Nothing when the system cannot make a process.

@@ -16,9 +16,9 @@ using GrowForest =
     std::function<Forest(const std::vector<std::vector<double>>& rows,
                          const std::vector<double>& labels, const std::vector<double>& weights)>;
 
-/// Predicts how long points take. What is known beforehand (a formula, or trees that earlier searches have
-/// learnt) is put right by what was measured in this search: a line through both, and, from what the line
-/// leaves over, a mean of two guesses, by trees and by nearness.
+/// Predicts how long points take. What is known beforehand (a formula, or trees that earlier
+/// searches have learnt) is put right by what was measured in this search: a line through both,
+/// and, from what the line leaves over, a mean of two guesses, by trees and by nearness.
 class CostModel {
 public:
   /// log2 of the predicted time over that of the default. Before anything was learnt and without
@@ -35,14 +35,16 @@ public:
 
   /// One measured point: its time over that of the default.
   void add(const Features&, double ratio);
-  /// Learns from all that was added. Before that, says of the new ones how well they were predicted.
+  /// Learns from all that was added. Before that, says of the new ones how well they were
+  /// predicted.
   void refit();
 
-  /// Share of pairs of new points that were in the right order before they were learnt; nothing until
-  /// some were.
+  /// Share of pairs of new points that were in the right order before they were learnt; nothing
+  /// until some were.
   std::optional<double> rank_accuracy() const;
 
-  /// For other searches: trees fitted to the points of this one and of those that its model came from.
+  /// For other searches: trees fitted to the points of this one and of those that its model came
+  /// from.
   std::string to_json() const;
   static std::optional<CostModel> from_json(const std::string& text);
 

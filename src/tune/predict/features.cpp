@@ -235,8 +235,8 @@ private:
     return {instances, std::move(f)};
   }
 
-  /// Steps of a vectorised loop over so many elements. What is left of a row behind vectors of one register is
-  /// computed in halves of it, behind wider ones element by element.
+  /// Steps of a vectorised loop over so many elements. What is left of a row behind vectors of one
+  /// register is computed in halves of it, behind wider ones element by element.
   double steps_of(const poly::Marks& marks, double elements) const {
     const auto lanes =
         static_cast<double>(std::max<int64_t>(space_.surroundings().extents.lanes, 1));
@@ -249,7 +249,8 @@ private:
            (is_halved ? std::popcount(static_cast<uint64_t>(rest)) : rest);
   }
 
-  /// Elements that a step of the innermost loop computes on the average; the last tile of a row may be short.
+  /// Elements that a step of the innermost loop computes on the average; the last tile of a row may
+  /// be short.
   double elements_a_step(poly::StmtId id, const Level& last) const {
     if (last.marks.vector_width <= 1)
       return 1;
@@ -350,8 +351,8 @@ private:
     f[kImbalance] = cores;
   }
 
-  /// Bytes that one statement brings in from beyond each cache: the elements that fit are brought in once
-  /// for each iteration of the loops around them that moves some access.
+  /// Bytes that one statement brings in from beyond each cache: the elements that fit are brought
+  /// in once for each iteration of the loops around them that moves some access.
   void traffic(poly::StmtId id, const std::vector<Level>& levels, double instances,
                Features& f) const {
     const auto bytes = static_cast<double>(
@@ -406,8 +407,8 @@ private:
   std::set<uint32_t> packed_;
 };
 
-/// The directives without those that change statements, and what they say about new ones: working out
-/// their dependences takes longer than all the rest. `auto` becomes its steps.
+/// The directives without those that change statements, and what they say about new ones: working
+/// out their dependences takes longer than all the rest. `auto` becomes its steps.
 std::vector<Directive> without_copies(const Space& space, const Point& point) {
   std::vector<Directive> list;
   for (const Directive& directive : point.directives)
@@ -423,7 +424,8 @@ std::vector<Directive> without_copies(const Space& space, const Point& point) {
   return list;
 }
 
-/// Notes a mark without the questions that its directive would ask; false when there is no such loop.
+/// Notes a mark without the questions that its directive would ask; false when there is no such
+/// loop.
 bool note(schedule::Schedule& schedule, const LoopName& loop,
           const std::function<void(poly::Marks&)>& change) {
   const auto found = schedule::resolve_loop(schedule, loop, "");

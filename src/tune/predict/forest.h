@@ -14,8 +14,8 @@ struct ForestOptions {
   int least = 2;      ///< rows on either side of a split
 };
 
-/// Regression trees, each fitted to what those before leave over (gradient boosting, squared error).
-/// The same rows give the same forest on every machine.
+/// Regression trees, each fitted to what those before leave over (gradient boosting, squared
+/// error). The same rows give the same forest on every machine.
 class Forest {
 public:
   /// All rows have the same length; `weights` say how much a row's error counts.
@@ -41,8 +41,8 @@ private:
   std::vector<std::vector<Node>> trees_;
 };
 
-/// Share of the pairs with different values that are in the same order in both; half of those that are
-/// predicted equal count. 0.5 without a pair.
+/// Share of the pairs with different values that are in the same order in both; half of those that
+/// are predicted equal count. 0.5 without a pair.
 double pair_accuracy(const std::vector<double>& predicted, const std::vector<double>& measured);
 
 } // namespace kawara::tune

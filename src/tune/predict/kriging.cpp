@@ -11,7 +11,8 @@ namespace {
 constexpr double kReaches[] = {0.5, 1, 2, 4};
 /// Shares of the variance that no number explains.
 constexpr double kNoises[] = {0.003, 0.03, 0.3};
-/// A number that hardly changed so far: a step of this size counts as much as a usual one of others.
+/// A number that hardly changed so far: a step of this size counts as much as a usual one of
+/// others.
 constexpr double kLeastWidth = 0.25;
 /// Of the logarithms of times: nothing is measured better.
 constexpr double kLeastVariance = 1e-4;

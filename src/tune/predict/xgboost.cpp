@@ -78,7 +78,8 @@ double sum_of(const std::vector<double>& values) {
   return sum;
 }
 
-/// A tree of the library in the order of a Forest's: the two children of a node side by side, after it.
+/// A tree of the library in the order of a Forest's: the two children of a node side by side, after
+/// it.
 void add_node(json& nodes, size_t at, const json& from) {
   if (from.contains("leaf")) {
     nodes[at] = {-1, from.at("leaf").get<double>(), 0};

@@ -7,8 +7,8 @@
 
 namespace kawara::tune {
 
-/// The XGBoost library, opened at run time. It only grows the trees: what it has grown is a `Forest` like any
-/// other, which predicts, is kept and is read again without the library.
+/// The XGBoost library, opened at run time. It only grows the trees: what it has grown is a
+/// `Forest` like any other, which predicts, is kept and is read again without the library.
 class XGBoost {
 public:
   /// The first of the names that is a library. Refuses a machine without one (K0646).
@@ -16,7 +16,8 @@ public:
   open(const std::vector<std::string>& names = {"libxgboost.so.0", "libxgboost.so"});
   ~XGBoost();
 
-  /// As `Forest::fit`, with the library's regularisation. On one thread: the same rows give the same trees.
+  /// As `Forest::fit`, with the library's regularisation. On one thread: the same rows give the
+  /// same trees.
   Forest fit(const std::vector<std::vector<double>>& rows, const std::vector<double>& labels,
              const std::vector<double>& weights, const ForestOptions& = {}) const;
 

@@ -14,8 +14,8 @@
 namespace kawara::tune {
 namespace {
 
-// Open MPI's binary interface (libmpi.so.40, versions 2 to 5): handles are pointers to objects that the
-// library exports.
+// Open MPI's binary interface (libmpi.so.40, versions 2 to 5): handles are pointers to objects that
+// the library exports.
 using Handle = void*;
 constexpr int kAnySource = -1, kTag = 17;
 

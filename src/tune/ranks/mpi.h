@@ -9,7 +9,8 @@
 
 namespace kawara::tune {
 
-/// How `mpirun` started this process: which of how many. Nothing when it did not, or started only one.
+/// How `mpirun` started this process: which of how many. Nothing when it did not, or started only
+/// one.
 struct RankOf {
   int rank = 0, ranks = 1;
   int here = 1; ///< ranks on this machine
@@ -19,8 +20,8 @@ std::optional<RankOf> started_by_mpirun();
 /// Undoes the binding of this process to some processors: candidates are timed on all of them.
 void use_all_processors();
 
-/// Messages between the processes of an `mpirun`. Movable. Open MPI is opened when this is made and not
-/// before: neither building nor running Kawara needs it otherwise.
+/// Messages between the processes of an `mpirun`. Movable. Open MPI is opened when this is made and
+/// not before: neither building nor running Kawara needs it otherwise.
 class Mpi {
 public:
   /// All ranks must call it; waits for them. Refuses when there is no Open MPI here (K0641).
@@ -33,7 +34,8 @@ public:
   int ranks() const;
 
   void send(int rank, const std::string& message);
-  /// The next message and who sent it; nothing when none comes within `seconds`. Sleeps while it waits.
+  /// The next message and who sent it; nothing when none comes within `seconds`. Sleeps while it
+  /// waits.
   std::optional<std::pair<int, std::string>> receive(double seconds);
 
 private:

@@ -22,12 +22,12 @@ struct Helper {
   int64_t answered = 0; ///< candidates
 };
 
-/// How many of `waiting` candidates a helper gets next: half of its share by speed, at least one for each of
-/// its workers, so that the slow do not hold up the end of a batch.
+/// How many of `waiting` candidates a helper gets next: half of its share by speed, at least one
+/// for each of its workers, so that the slow do not hold up the end of a batch.
 size_t portion_of(size_t waiting, const std::vector<Helper>& helpers, size_t helper);
 
-/// The searching process's side. Movable only before it is used. Open MPI is opened when somebody needs it;
-/// at the end all others are told that it is over.
+/// The searching process's side. Movable only before it is used. Open MPI is opened when somebody
+/// needs it; at the end all others are told that it is over.
 class Crew {
 public:
   explicit Crew(int ranks) : ranks_(ranks) {}
@@ -45,8 +45,8 @@ private:
   uint32_t tasks_ = 0;
 };
 
-/// Measures candidates of one task on all other ranks. A rank that is another kind of machine, or that does
-/// not answer, gets nothing; what it had is measured elsewhere.
+/// Measures candidates of one task on all other ranks. A rank that is another kind of machine, or
+/// that does not answer, gets nothing; what it had is measured elsewhere.
 class RankMeasurer : public Measurer {
 public:
   RankMeasurer(Crew& crew, const Task& task, int workers, const Limits& limits);
@@ -78,9 +78,9 @@ private:
 using BenchesOf = std::function<Parsed<MakeBench>(Task)>;
 Parsed<MakeBench> real_benches(Task);
 
-/// The life of a rank that measures: does what the searching one asks until it is over. Candidates run in
-/// children of a process that is forked here, before Open MPI is opened: what kills a child costs its
-/// candidate. Refuses what `Mpi::open` refuses.
+/// The life of a rank that measures: does what the searching one asks until it is over. Candidates
+/// run in children of a process that is forked here, before Open MPI is opened: what kills a child
+/// costs its candidate. Refuses what `Mpi::open` refuses.
 Result<Done, Diagnostic> serve_rank(const BenchesOf& = real_benches);
 
 } // namespace kawara::tune

@@ -8,7 +8,8 @@
 namespace kawara::tune {
 namespace {
 
-/// Everything that is counted of a point but the length of its list, which says nothing about its code.
+/// Everything that is counted of a point but the length of its list, which says nothing about its
+/// code.
 uint64_t look_of(const Features& features) {
   const auto names = feature_names();
   uint64_t hash = kHashSeed;
@@ -54,8 +55,8 @@ protected:
       score(sketch, sketches, known, false);
     sketches = by_cost(std::move(sketches));
     std::vector<Scored> population = evolved(sketches, known);
-    // Some are drawn at random: what the model misjudges would never be seen else. Early on, half of the
-    // batch are different ways to begin.
+    // Some are drawn at random: what the model misjudges would never be seen else. Early on, half
+    // of the batch are different ways to begin.
     const auto strangers = static_cast<size_t>(std::ceil(kCurious * static_cast<double>(wanted)));
     std::map<std::string, size_t> of_sketch;
     if (is_early)
@@ -96,8 +97,8 @@ private:
   /// Ways to begin that only lost this many are not tried further.
   static constexpr size_t kHopeless = 2;
 
-  /// Fills the batch up to `count`, with at most `share` points that grew from one sketch, and none that the
-  /// model cannot tell from one that is known.
+  /// Fills the batch up to `count`, with at most `share` points that grew from one sketch, and none
+  /// that the model cannot tell from one that is known.
   void choose(const std::vector<Scored>& from, size_t count, size_t share,
               std::map<std::string, size_t>& of_sketch, std::vector<Point>& batch) {
     for (const Scored& scored : from) {
@@ -116,7 +117,8 @@ private:
     return fate != fates_.end() && fate->second.measured == 0 && fate->second.lost >= kHopeless;
   }
 
-  /// The fastest, the sketches and some strangers, and what generations of them the model likes; best first.
+  /// The fastest, the sketches and some strangers, and what generations of them the model likes;
+  /// best first.
   std::vector<Scored> evolved(const std::vector<Scored>& sketches, std::set<std::string>& known) {
     std::vector<Scored> population;
     for (size_t k = 0; k < std::min(kElite, best_.size()); ++k)

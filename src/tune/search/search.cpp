@@ -288,8 +288,8 @@ void Search::meet_again(std::vector<Met>& winners) {
   winners = std::move(left);
 }
 
-/// The finalists against the default, at length: which one is faster beyond doubt, and whenever both begin
-/// anew. What a process finds can be where its memory lies.
+/// The finalists against the default, at length: which one is faster beyond doubt, and whenever
+/// both begin anew. What a process finds can be where its memory lies.
 std::optional<Search::Met> Search::compare(const std::vector<std::string>& finalists) {
   report_.missing = 0;
   report_.refuted = 0;

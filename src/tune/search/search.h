@@ -66,8 +66,8 @@ struct TuneReport {
   std::optional<Best> best;  ///< what beats the default; nothing: the default stays
   Interval ratio;            ///< of the final comparison: the winner's, or the closest loser's
   double noise = 0;          ///< distance between the quartiles of the default's times, relative
-  /// Cores that others had in the final comparison, of those that were wanted. Where they were too many
-  /// each time it was tried there is no winner.
+  /// Cores that others had in the final comparison, of those that were wanted. Where they were too
+  /// many each time it was tried there is no winner.
   double missing = 0;
   /// Candidates that were faster beyond doubt in one process and not in another.
   int refuted = 0;
@@ -84,18 +84,18 @@ public:
   /// All of them must outlive the search; `database` may be null.
   Search(const Reference&, Measurer&, Database* database, const TuneOptions&);
 
-  /// Starts measuring, and takes over what is known already. Refuses a model that is none, or counts
-  /// other things than this version (K0607).
+  /// Starts measuring, and takes over what is known already. Refuses a model that is none, or
+  /// counts other things than this version (K0607).
   Parsed<Done> begin();
-  /// One batch. Each trial is in the database as soon as it is measured. False when the budget is spent or
-  /// nothing is left to propose.
+  /// One batch. Each trial is in the database as soon as it is measured. False when the budget is
+  /// spent or nothing is left to propose.
   Parsed<bool> round();
   /// The final comparison; the winner goes into the database.
   Parsed<TuneReport> finish();
 
   const Progress& progress();
-  /// Seconds per call: of the default, and of the fastest so far (which may be the default). Nothing before
-  /// the first candidate was measured.
+  /// Seconds per call: of the default, and of the fastest so far (which may be the default).
+  /// Nothing before the first candidate was measured.
   std::optional<double> default_seconds() const;
   std::optional<double> best_seconds() const;
 

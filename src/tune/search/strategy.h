@@ -18,8 +18,8 @@ struct Observation {
   double ratio = 0; ///< time over that of the default; only when measured
 };
 
-/// Decides what is tried next. What it proposes depends on the seed and on what it was told, on nothing
-/// else.
+/// Decides what is tried next. What it proposes depends on the seed and on what it was told, on
+/// nothing else.
 class Strategy {
 public:
   virtual ~Strategy() = default;
@@ -38,12 +38,13 @@ public:
 /// "guided" (the default), "evolution", "annealing", "beam", "grid", "random"
 std::vector<std::string> strategy_names();
 
-/// Nothing for a name that is not among `strategy_names()`. The space is told what becomes of its points
-/// and must outlive the strategy. `model`: what earlier searches have learnt, for "guided".
+/// Nothing for a name that is not among `strategy_names()`. The space is told what becomes of its
+/// points and must outlive the strategy. `model`: what earlier searches have learnt, for "guided".
 std::unique_ptr<Strategy> make_strategy(std::string_view name, Space&, uint64_t seed,
                                         const CostModel& model = {});
 
-/// What strategies have in common: most try all sketches as they are, then what `more` finds; nothing twice.
+/// What strategies have in common: most try all sketches as they are, then what `more` finds;
+/// nothing twice.
 class FreshPoints : public Strategy {
 public:
   FreshPoints(Space& space, uint64_t seed) : space_(space), rng_(seed) {}
@@ -58,8 +59,8 @@ protected:
   virtual void told(const std::vector<Observation>&) {}
   virtual bool begins_with_sketches() const { return true; }
 
-  /// Adds the point unless it was seen before, its shape is refused or, for one that was drawn and not given,
-  /// it would not be worth compiling.
+  /// Adds the point unless it was seen before, its shape is refused or, for one that was drawn and
+  /// not given, it would not be worth compiling.
   bool take(std::vector<Point>& batch, Point point, bool is_drawn = true);
   /// Will not be proposed.
   void leave_out(const Point& point) { seen_.insert(text_of(point)); }

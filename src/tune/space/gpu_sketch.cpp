@@ -38,7 +38,8 @@ List joined(List first, const List& second) {
   return first;
 }
 
-/// A list that leads from the source to a schedule, if there is one: the default may begin by taking nests apart.
+/// A list that leads from the source to a schedule, if there is one: the default may begin by
+/// taking nests apart.
 List list_to(const Schedule& whole, const Schedule& initial, const Environment& environment) {
   const List steps = flattened(whole.applied), bound = without_parallel(steps),
              apart = separations(initial);

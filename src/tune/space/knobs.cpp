@@ -135,8 +135,8 @@ private:
     });
   }
 
-  /// Cuts of one name and size are transposed together. A copy to shared memory or registers has loops of other names:
-  /// threads that copy as they read later have the same cut as some reader.
+  /// Cuts of one name and size are transposed together. A copy to shared memory or registers has
+  /// loops of other names: threads that copy as they read later have the same cut as some reader.
   std::string name_of(const CutLoop& cut) const {
     if (extents_.is_gpu && !is_of_source(cut.loop))
       for (const CutLoop& other : cuts_)

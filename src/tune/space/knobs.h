@@ -8,8 +8,8 @@
 
 namespace kawara::tune {
 
-/// A number of a directive list that may be another one. Nests that run together have the same number at
-/// several places.
+/// A number of a directive list that may be another one. Nests that run together have the same
+/// number at several places.
 struct Knob {
   enum class Kind { Block, Rows, Lanes, Unroll, Width, Jam, Stages } kind = Kind::Block;
   std::vector<std::pair<size_t, size_t>> places; ///< directive, and loop of a `tile`

@@ -23,8 +23,8 @@ bool may_go(const Directive& d) {
          std::holds_alternative<UnrollAndJam>(d) || std::holds_alternative<Tensorize>(d);
 }
 
-/// Two loops of a `reorder` exchanged, and in every other `reorder` that has loops of these names: nests
-/// that run together keep the same order.
+/// Two loops of a `reorder` exchanged, and in every other `reorder` that has loops of these names:
+/// nests that run together keep the same order.
 List with_swap(List list, size_t directive, size_t a, size_t b) {
   const auto& chosen = std::get<Reorder>(list[directive]).loops;
   const std::string first = chosen[a].loop, second = chosen[b].loop;

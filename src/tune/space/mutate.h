@@ -14,8 +14,8 @@ struct Surroundings {
   int64_t statements = 0; ///< of the program, before directives add some
 };
 
-/// The list with one thing changed: mostly a number, sometimes the order of two loops, a mark that comes,
-/// goes or moves, a copy that moves or goes. The list itself where nothing can be changed.
+/// The list with one thing changed: mostly a number, sometimes the order of two loops, a mark that
+/// comes, goes or moves, a copy that moves or goes. The list itself where nothing can be changed.
 std::vector<Directive> mutated(const std::vector<Directive>&, const Surroundings&, Rng&);
 
 /// All numbers drawn anew.

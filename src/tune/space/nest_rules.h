@@ -13,8 +13,8 @@ using DirectiveList = std::vector<Directive>;
 LoopName part_of(LoopName loop, const char* suffix);
 void append(DirectiveList& list, DirectiveList more);
 
-/// Directive lists for one nest of a structure; nothing where a rule does not apply. The structure, the nest
-/// and the environment must outlive it.
+/// Directive lists for one nest of a structure; nothing where a rule does not apply. The structure,
+/// the nest and the environment must outlive it.
 class NestRules {
 public:
   NestRules(const Structure& structure, const KnownNest& nest,
@@ -24,13 +24,13 @@ public:
   DirectiveList lanes() const;
   /// Blocks of every loop that may move; the vector loop innermost, the longest other one unrolled.
   DirectiveList tiles() const;
-  /// Ansor's S S R S R S: blocks of the result, blocks of the reduction, registers. `is_packed`: with copies
-  /// of the operands, each at the loop outside which it is used again.
+  /// Ansor's S S R S R S: blocks of the result, blocks of the reduction, registers. `is_packed`:
+  /// with copies of the operands, each at the loop outside which it is used again.
   DirectiveList levels(bool is_packed) const;
   /// Partial results by lane, or by thread.
   DirectiveList partial(bool for_threads) const;
-  /// Blocks of the first `depth` loops outside all others, the vector loop innermost: what neighbouring nests
-  /// need to share the loops over blocks.
+  /// Blocks of the first `depth` loops outside all others, the vector loop innermost: what
+  /// neighbouring nests need to share the loops over blocks.
   DirectiveList blocks(size_t depth) const;
 
   LoopName name(size_t k) const { return name_in(structure_, nest_, k); }

@@ -31,8 +31,8 @@ void visit_loops(const Directive&, const std::function<void(const LoopName&)>& f
 /// Statements that a directive adds to a program when it is applied.
 int64_t added_statements(const Directive&);
 
-/// The list without one directive, without what is said about the statements that it added, and with
-/// the numbers of later ones moved up. `statements` is their number before the list.
+/// The list without one directive, without what is said about the statements that it added, and
+/// with the numbers of later ones moved up. `statements` is their number before the list.
 std::vector<Directive> without(const std::vector<Directive>&, size_t index, int64_t statements);
 
 } // namespace kawara::tune

@@ -81,7 +81,8 @@ std::vector<List> other_instructions(const Ground& ground) {
   return lists;
 }
 
-/// What `auto` would do with one core: threads cost more than they bring where there is little to do.
+/// What `auto` would do with one core: threads cost more than they bring where there is little to
+/// do.
 std::vector<List> one_core(const Ground& ground) {
   const bool uses_several =
       std::any_of(ground.steps.begin(), ground.steps.end(),

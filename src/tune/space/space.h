@@ -23,7 +23,8 @@ public:
   const Surroundings& surroundings() const { return surroundings_; }
   const std::vector<Directive>& steps() const { return steps_; } ///< of `auto`
 
-  /// A sketch with numbers drawn at random; sketches whose points were all refused so far are left out.
+  /// A sketch with numbers drawn at random; sketches whose points were all refused so far are left
+  /// out.
   Point random(Rng&) const;
   Point mutated(const Point&, Rng&) const;
   Point crossed(const Point&, const Point&, Rng&) const;

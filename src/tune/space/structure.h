@@ -23,8 +23,9 @@ struct Structure {
   std::vector<LoopName> spread; ///< loops around several nests that may run in parallel
 };
 
-/// The source's structure first, then others that the judge accepts: every statement in a nest of its
-/// own, the nests as `auto` has them (`steps`: its directives), temps inlined. Different ones only.
+/// The source's structure first, then others that the judge accepts: every statement in a nest of
+/// its own, the nests as `auto` has them (`steps`: its directives), temps inlined. Different ones
+/// only.
 std::vector<Structure> structures_of(const schedule::Schedule& initial,
                                      const std::vector<Directive>& steps,
                                      const schedule::Environment&);

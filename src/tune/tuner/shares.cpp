@@ -5,8 +5,8 @@
 namespace kawara::tune {
 namespace {
 
-/// Weight of the past against hope, how far behind the best of its kind a task is hoped to get, and rounds
-/// that count as the past: the constants of Ansor's task scheduler.
+/// Weight of the past against hope, how far behind the best of its kind a task is hoped to get, and
+/// rounds that count as the past: the constants of Ansor's task scheduler.
 constexpr double kPast = 0.2, kBehind = 2;
 constexpr size_t kRoundsBack = 3;
 

@@ -124,7 +124,8 @@ private:
     return Done{};
   }
 
-  /// Seconds of all uses of the tasks that were measured: of their defaults, or as fast as they are now.
+  /// Seconds of all uses of the tasks that were measured: of their defaults, or as fast as they are
+  /// now.
   double sum(bool now) const {
     double seconds = 0;
     for (const TaskState& state : states_)

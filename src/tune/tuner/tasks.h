@@ -35,12 +35,12 @@ struct TasksOptions {
   std::function<void(const TaskReport&, double before, double now)> on_round;
 };
 
-/// Tasks that are worth tuning, those with the most work first: what is left out does less than a hundredth
-/// of all operations together.
+/// Tasks that are worth tuning, those with the most work first: what is left out does less than a
+/// hundredth of all operations together.
 std::vector<SharedTask> worth_tuning(std::vector<SharedTask>);
 
-/// Tunes tasks with one budget, a batch here and a batch there, wherever the whole is expected to gain most
-/// (shares.h). The reports are in the order of the tasks.
+/// Tunes tasks with one budget, a batch here and a batch there, wherever the whole is expected to
+/// gain most (shares.h). The reports are in the order of the tasks.
 Parsed<std::vector<TaskReport>> tune_tasks(std::vector<SharedTask>, const MakeMeasurer&, Database*,
                                            const TasksOptions&);
 

@@ -125,7 +125,8 @@ private:
     return scope_[static_cast<size_t>(draw(0, static_cast<int64_t>(scope_.size()) - 1))];
   }
 
-  /// The largest value of a sum, in the parameters; the divisor does not make it larger, since nothing is negative.
+  /// The largest value of a sum, in the parameters; the divisor does not make it larger, since
+  /// nothing is negative.
   Linear largest(const Linear& e) const {
     Linear top = number(e.constant);
     top.params = e.params;
@@ -137,7 +138,8 @@ private:
     return top;
   }
 
-  /// A number that the sum never goes below, or that is no use where a factor is negative: loops begin at 0 or later.
+  /// A number that the sum never goes below, or that is no use where a factor is negative: loops
+  /// begin at 0 or later.
   int64_t smallest(const Linear& e) const {
     int64_t low = e.constant;
     for (size_t l = 0; l < e.loops.size(); ++l) {
@@ -374,7 +376,8 @@ private:
 
   TriangleValue zero() const { return {}; }
 
-  /// C[row, column] += A * B over triangles, operands and results in any order, in one nest or after one that starts C.
+  /// C[row, column] += A * B over triangles, operands and results in any order, in one nest or
+  /// after one that starts C.
   void add_product() {
     const bool starts_inside = chance(50);
     std::vector<TriangleNode> loops;

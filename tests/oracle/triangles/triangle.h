@@ -55,7 +55,8 @@ struct Triangle {
   std::string numerics;           ///< empty: the default
 };
 
-/// Drawn by the seed: products, updates and nests of several statements, over triangles, trapezoids and bands.
+/// Drawn by the seed: products, updates and nests of several statements, over triangles, trapezoids
+/// and bands.
 Triangle random_triangle(uint64_t seed);
 
 /// The program as `.kw` text.

@@ -16,13 +16,14 @@ struct TriangleArray {
   std::vector<TriangleElement> elements;
 };
 
-/// Elements that a tensor has at these sizes, with small whole numbers that depend on the seed (zeros for outputs and
-/// temps).
+/// Elements that a tensor has at these sizes, with small whole numbers that depend on the seed
+/// (zeros for outputs and temps).
 TriangleArray start_of(const Triangle&, size_t tensor, const std::vector<int64_t>& params,
                        uint64_t seed);
 
-/// Runs the program as it is written, one iteration after the other; one array for each tensor. Shares nothing with the compiler but
-/// the rules of docs/language.md. Throws std::runtime_error at an access outside a tensor.
+/// Runs the program as it is written, one iteration after the other; one array for each tensor.
+/// Shares nothing with the compiler but the rules of docs/language.md. Throws std::runtime_error at
+/// an access outside a tensor.
 void run_as_written(const Triangle&, const std::vector<int64_t>& params,
                     std::vector<TriangleArray>& arrays);
 

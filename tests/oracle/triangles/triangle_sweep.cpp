@@ -1,10 +1,14 @@
-// triangles [--seeds A..B | --count N] [--jobs N] [--seconds S] [--times] [--other-cpus EVERY] [--program-only]
+// triangles [--seeds A..B | --count N] [--jobs N] [--seconds S] [--times] [--other-cpus EVERY]
+// [--program-only]
 //
-// Draws one program over triangles, trapezoids or bands per seed (triangle.h), compiles it with `auto` and runs it at several
-// sizes. Results are compared with a run as it is written (triangle_reference.h) and with the interpreter. Every EVERYth program
-// (default: 5) is also made for another processor, and its kernel interpreted. Each program runs in a process of its own, N of
-// them (default: 1) at a time, so that one that dies or takes more than S seconds of a processor (default: 20) is counted and the others run. What is printed comes in the order of seeds,
-// whatever N is. The last line counts; --times says before it which programs took longest. The exit code is 1 when anything was wrong.
+// Draws one program over triangles, trapezoids or bands per seed (triangle.h), compiles it with
+// `auto` and runs it at several sizes. Results are compared with a run as it is written
+// (triangle_reference.h) and with the interpreter. Every EVERYth program (default: 5) is also made
+// for another processor, and its kernel interpreted. Each program runs in a process of its own, N
+// of them (default: 1) at a time, so that one that dies or takes more than S seconds of a processor
+// (default: 20) is counted and the others run. What is printed comes in the order of seeds,
+// whatever N is. The last line counts; --times says before it which programs took longest. The exit
+// code is 1 when anything was wrong.
 
 #include "oracle/triangles/triangle_sweep.h"
 

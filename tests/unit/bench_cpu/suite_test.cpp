@@ -160,7 +160,8 @@ TEST(Race, TakesTurnsAndStopsInTime) {
 TEST(OnnxModel, IsWrittenFieldByField) {
   OnnxModel model;
   model.input("X", OnnxType::F32, {2, 300});
-  // The version of the format; a graph of 28 bytes; its input X, f32 with extents 2 and 300; its name.
+  // The version of the format; a graph of 28 bytes; its input X, f32 with extents 2 and 300; its
+  // name.
   const std::string head = "\x08\x08\x3a\x1c";
   const std::string input = "\x5a\x14\x0a\x01X\x12\x0f\x0a\x0d\x08\x01\x12\x09"
                             "\x0a\x02\x08\x02\x0a\x03\x08\xac\x02";

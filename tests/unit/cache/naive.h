@@ -126,7 +126,8 @@ private:
   int64_t now_ = 0;
 };
 
-/// Nests of loops over three arrays, with conditions, strides of all kinds and pieces that lie in two lines.
+/// Nests of loops over three arrays, with conditions, strides of all kinds and pieces that lie in
+/// two lines.
 class RandomProgram {
 public:
   explicit RandomProgram(uint32_t seed) : random_(seed) {

@@ -50,8 +50,8 @@ TEST(Simulate, FifoPutsOutWhatCameFirst) {
 }
 
 TEST(Simulate, TreePutsOutWhereItsBitsPoint) {
-  // 1 and 3 come to the left half, 2 and 4 to the right one. The second 3 turns the root to the right, where 2 is the older
-  // one, though 1 is the oldest of all.
+  // 1 and 3 come to the left half, 2 and 4 to the right one. The second 3 turns the root to the
+  // right, where 2 is the older one, though 1 is the oldest of all.
   const Description tree = cache_of(4, 4, Policy::Plru);
   EXPECT_EQ(outcome({1, 2, 3, 4, 3, 5, 2}, tree), "ffffhfo");
   EXPECT_EQ(outcome({1, 2, 3, 4, 3, 5, 1}, tree), "ffffhfh");

@@ -1,4 +1,5 @@
-// What random graphs against ONNX Runtime have found (tests/peers): expected is what the standard says.
+// What random graphs against ONNX Runtime have found (tests/peers): expected is what the standard
+// says.
 
 #include "unit/driver/one_node.h"
 

@@ -38,7 +38,8 @@ Outcome run_with(const Graph& graph, bool optimises, bool fuses) {
   return out;
 }
 
-/// All four ways of running a graph give the same; returns the number of kernels with everything on.
+/// All four ways of running a graph give the same; returns the number of kernels with everything
+/// on.
 size_t same_kernels(const Graph& graph) {
   const Outcome plain = run_with(graph, false, false);
   size_t groups = 0;

@@ -188,7 +188,8 @@ TEST(GpuModel, ConvolutionsWithChannelsLastRunOnTensorCores) {
   EXPECT_EQ(windows, 3); // the first one in blocks
 }
 
-/// Under `verify` every kernel of a model is compared with its program and its schedule, and says so; otherwise the proof is tried.
+/// Under `verify` every kernel of a model is compared with its program and its schedule, and says
+/// so; otherwise the proof is tried.
 TEST(GpuModel, KernelsAreProvedAndSaySo) {
   const auto tape = narrow_tape();
   ASSERT_TRUE(tape);
@@ -213,7 +214,8 @@ TEST(GpuModel, KernelsAreProvedAndSaySo) {
   }
 }
 
-/// The shape of what is looked up needs no run; rows are looked up on the device, single elements on the host.
+/// The shape of what is looked up needs no run; rows are looked up on the device, single elements
+/// on the host.
 TEST(GpuModel, LookingUpIsACallOfTheTape) {
   Builder b("words");
   const ValueId ids = b.input("ids", DataType::I64, dims_of({2, 3}));

@@ -17,7 +17,8 @@ using graph::DataType;
 using graph::dims_of;
 using graph::ValueId;
 
-/// Three products of one input with weights of their own, each followed by rows that keep them apart.
+/// Three products of one input with weights of their own, each followed by rows that keep them
+/// apart.
 Tape tape_of_three() {
   Builder b("three");
   const ValueId x = b.input("x", DataType::F32, dims_of({8, 32}));

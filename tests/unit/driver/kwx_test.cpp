@@ -39,8 +39,8 @@ Tensor counted(const Shape& shape, double scale) {
   return tensor;
 }
 
-/// A product that packs its weights, values that are looked up, and outputs of every kind: made by a
-/// kernel, a view, an input as it is, a constant.
+/// A product that packs its weights, values that are looked up, and outputs of every kind: made by
+/// a kernel, a view, an input as it is, a constant.
 graph::Graph sample_graph(bool has_lookup) {
   Builder b("sample");
   const ValueId x = b.input("x", DataType::F32, {graph::Dim{{}, "rows"}, graph::Dim{64, ""}});

@@ -1,4 +1,5 @@
-// Schedules that `auto` makes for machines with more cores than this one, compared with the interpreter.
+// Schedules that `auto` makes for machines with more cores than this one, compared with the
+// interpreter.
 
 #include "driver/pipeline.h"
 #include "driver/session.h"
@@ -58,7 +59,8 @@ for k in range(20):
                     Y[k, y, x] max= act[k, 2*y + r, 2*x + s]
 )";
 
-/// Channels in lanes from the convolution to the pool, whose results are made of what its windows add up.
+/// Channels in lanes from the convolution to the pool, whose results are made of what its windows
+/// add up.
 const char* const kPooledLanes = R"(input X: f32[3, 75, 75]
 const W: f32[24, 3, 5, 5], shift: f32[24]
 output Y: f32[24, 17, 17]

@@ -19,8 +19,8 @@ Tensor elements_from(const Shape& shape, int64_t seed) {
   return tensor;
 }
 
-/// Two layers whose weights are worth packing, a weight that two products read, and two that are looked
-/// up, too, before and after.
+/// Two layers whose weights are worth packing, a weight that two products read, and two that are
+/// looked up, too, before and after.
 graph::Graph net_with_weights() {
   Builder b("net");
   const ValueId x = b.input("x", DataType::F32, graph::dims_of({40, 160}));

@@ -38,8 +38,8 @@ graph::Graph imported(const std::string& bytes) {
   return graph ? *std::move(graph) : graph::Graph();
 }
 
-/// The first output for x = 3 and a condition, the same by the interpreter, by compiled code, and after the graph
-/// was written and read again.
+/// The first output for x = 3 and a condition, the same by the interpreter, by compiled code, and
+/// after the graph was written and read again.
 double result_of(const Parts& parts, bool condition) {
   run::Tensor x(graph::DataType::F32, {1}), c(graph::DataType::Bool, {1});
   x.set_double(0, 3);

@@ -91,8 +91,8 @@ graph::Graph images_in_batches() {
   return b.take();
 }
 
-/// Runs one model with all sizes one after the other, and each in a model of its own. Returns how many
-/// programs the first had compiled after each.
+/// Runs one model with all sizes one after the other, and each in a model of its own. Returns how
+/// many programs the first had compiled after each.
 std::vector<int64_t> same_at(const graph::Graph& graph, const std::string& symbol,
                              const std::vector<int64_t>& sizes) {
   Model shared(graph);
@@ -134,7 +134,8 @@ TEST(Sizes, OneIsAProgramOfItsOwn) { // where dimensions of one element are left
   EXPECT_EQ(same_at(images_in_batches(), "batch", {1, 2, 1, 5, 7}).size(), 5U);
 }
 
-/// Attention whose batch and sequence both change: the family of two texts is one of rows of 31 n - 60 elements.
+/// Attention whose batch and sequence both change: the family of two texts is one of rows of 31 n -
+/// 60 elements.
 TEST(Sizes, CodeForARangeTakesTheMemoryOfItsSize) {
   const std::string rows = "f32[size, (31 * size - 60)", matrix = rows + ", (31 * size - 60)]";
   Request request;

@@ -36,7 +36,8 @@ TEST(VerifyKernel, StopsAtStoresToOtherElements) {
   }
 }
 
-/// Whatever makes a kernel has it proved, and counts what came of it; under `verify` it says how far that went.
+/// Whatever makes a kernel has it proved, and counts what came of it; under `verify` it says how
+/// far that went.
 TEST(VerifyKernel, EveryWayToAKernelPassesTheProof) {
   Request request;
   request.text =
@@ -71,7 +72,8 @@ TEST(VerifyKernel, EveryWayToAKernelPassesTheProof) {
     }
 }
 
-/// A launch of warpgroups is not read back; under `verify` it is compared at its own size, and what it stores is counted.
+/// A launch of warpgroups is not read back; under `verify` it is compared at its own size, and what
+/// it stores is counted.
 TEST(VerifyKernel, LaunchesOfWarpgroupsAreComparedAndCounted) {
   Request request;
   request.text = make_source("product.kw", "input A: bf16[128, 64], B: bf16[64, 64]\n"

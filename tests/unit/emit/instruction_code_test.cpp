@@ -389,8 +389,8 @@ TEST(InstructionCode, StreamedResultsGoPastTheCaches) {
   EXPECT_NE(arm.find("stnp\tq"), std::string::npos) << arm;
 }
 
-/// For 16 rows of 32 elements: out = x > 5.5 ? x : a chain of products and sums of x with so many numbers. With `writes_before`
-/// x goes to another row first.
+/// For 16 rows of 32 elements: out = x > 5.5 ? x : a chain of products and sums of x with so many
+/// numbers. With `writes_before` x goes to another row first.
 kernel::Kernel limited_rows(int numbers, bool writes_before) {
   kernel::Kernel k = sixteen_rows(false);
   for (kernel::Buffer& buffer : k.buffers)

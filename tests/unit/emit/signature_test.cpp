@@ -5,7 +5,8 @@
 namespace kawara::emit {
 namespace {
 
-/// At sizes at which the loops around a copy do not run, it has no elements; an argument must have its shape.
+/// At sizes at which the loops around a copy do not run, it has no elements; an argument must have
+/// its shape.
 TEST(Signature, ACopyForLoopsThatDoNotRunHasNoElements) {
   BufferInfo buffer;
   buffer.name = "C_packed";

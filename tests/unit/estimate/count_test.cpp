@@ -184,7 +184,8 @@ TEST(Count, ProductsOfIntegersAreOperationsOfTheirOperands) {
   EXPECT_EQ(std::string(unit_of(*work)), "OP");
 }
 
-/// i + 1 and the row number plus one say where an element lies; 2 * S[i] is data, and so is the float beside it.
+/// i + 1 and the row number plus one say where an element lies; 2 * S[i] is data, and so is the
+/// float beside it.
 TEST(Count, ArithmeticOfIndicesIsNone) {
   const auto work = count(parsed(R"(param N
 input X: f32[N + 2], S: i64[N], W: bf16[N]

@@ -37,7 +37,8 @@ std::vector<double> bytes_of(const Predicted& p, int64_t n) {
   return sum;
 }
 
-/// A constant is packed in the first call; of 4 MiB each, what is packed, the other operand and the result come from memory.
+/// A constant is packed in the first call; of 4 MiB each, what is packed, the other operand and the
+/// result come from memory.
 TEST(Traffic, LeavesOutWhatAnEarlierCallPrepared) {
   Predicted product = loops_of("param N\n"
                                "input A: f32[N, N]\n"
@@ -70,7 +71,8 @@ TEST(Traffic, OfWhatFitsIsNoneAfterTheFirstCall) {
 
 TEST(Traffic, OfAColumnWalkIsWholeLines) {
   const Predicted walk = loops_of(kCopy, "interchange(i, j)");
-  // 4096 rows of a line each are 256 KiB of each tensor: too much for 32 KiB, so each line comes 16 times.
+  // 4096 rows of a line each are 256 KiB of each tensor: too much for 32 KiB, so each line comes 16
+  // times.
   const std::vector<double> bytes = bytes_of(walk, 4096);
   const double all = 2.0 * 4 * 4096 * 4096;
   EXPECT_EQ(bytes[1], 16 * all);

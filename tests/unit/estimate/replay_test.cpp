@@ -94,8 +94,8 @@ TEST(Replay, FindsInTheSecondCallWhatFits) {
   EXPECT_EQ(together(kernel_of(kCopied), {256}), (std::vector<double>{all, all, 0}));
 }
 
-/// Columns of 1040 lines need 65 KiB: each element that is stored has its line go out again. Tiles keep 16 lines, but not where rows are
-/// a power of two apart: all sixteen are of one set then.
+/// Columns of 1040 lines need 65 KiB: each element that is stored has its line go out again. Tiles
+/// keep 16 lines, but not where rows are a power of two apart: all sixteen are of one set then.
 TEST(Replay, SeesLinesThatAreGoneTooEarly) {
   const double elements = 1040 * 1040;
   const std::vector<double> plain = together(kernel_of(kTransposed), {1040});

@@ -66,7 +66,8 @@ TEST(ChannelsLast, few_channels_become_blocks) {
   const Tensor& weights =
       transposed.initializers.at(first(transposed, "ChannelsLastConv").inputs[1]);
   EXPECT_EQ(weights.shape(), (Shape{2, 1, 16, 32}));
-  // Filter 4, row 2 = block 1 line 0, column 1 = block 0 line 1, channel 2: element (0 * 2 + 1) * 3 + 2.
+  // Filter 4, row 2 = block 1 line 0, column 1 = block 0 line 1, channel 2: element (0 * 2 + 1) * 3
+  // + 2.
   EXPECT_EQ(weights.get_double((1 * 16 + 4) * 32 + 5),
             static_cast<double>(((4 * 3 + 2) * 3 + 2) * 3 + 1 + 1));
   EXPECT_EQ(weights.get_double(13), 0); // beyond the block's elements

@@ -88,7 +88,8 @@ TEST(ChooseLayout, WeighsBothSides) {
       graph_of({{"a", "Add", {"x", "z"}}, {"r", "Relu", {"a"}}, to_first("t", "r"), conv("y", "t")},
                kWeights, {{"x", {1, 5, 6, 4}}, {"z", {1, 5, 6, 4}}});
   EXPECT_EQ(laid_out(graph), "Add Relu Transpose Conv");
-  // A sum with a broadcast row: transposing the row and the input is dearer than turning the sum once.
+  // A sum with a broadcast row: transposing the row and the input is dearer than turning the sum
+  // once.
   const Graph early =
       graph_of({to_first("t", "x"), {"r", "Relu", {"t"}}, to_last("y", "r")}, {}, kChannelsLast);
   EXPECT_EQ(laid_out(early), "Relu");

@@ -9,8 +9,8 @@
 
 namespace kawara::graph::graph_text {
 
-/// A graph from lines such as "y = Add(a, b)", the values x, x1, x2 of which nobody makes being inputs, and
-/// constants given by name. The last line's result is the graph's.
+/// A graph from lines such as "y = Add(a, b)", the values x, x1, x2 of which nobody makes being
+/// inputs, and constants given by name. The last line's result is the graph's.
 struct Line {
   std::string result, op;
   std::vector<std::string> operands;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-/// Hand-made ONNX files: the wire format in a few functions, so that tests can write what no exporter
-/// would.
+/// Hand-made ONNX files: the wire format in a few functions, so that tests can write what no
+/// exporter would.
 namespace kawara::onnx_bytes {
 
 inline std::string varint(uint64_t value) {

@@ -411,7 +411,8 @@ TEST(MultiplyBytes, TakesScalesOutOfProducts) {
   };
   EXPECT_EQ(ops(quantised(number(0.25), 1)), "QuantizeLinear MatMulInteger Cast Mul");
   EXPECT_EQ(ops(quantised(ramp({4}), 1)), "QuantizeLinear MatMulInteger Cast Mul");
-  // A scale for each row of the matrix is none of the product's; bytes without a zero point may be wider integers.
+  // A scale for each row of the matrix is none of the product's; bytes without a zero point may be
+  // wider integers.
   EXPECT_EQ(ops(quantised(ramp({6}), 0)),
             "QuantizeLinear DequantizeLinear DequantizeLinear MatMul");
   EXPECT_EQ(ops(quantised(number(0.25), 1, false)),

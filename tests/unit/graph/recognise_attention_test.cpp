@@ -173,8 +173,9 @@ TEST(RecogniseAttention, PutsHeadsSideBySide) {
   EXPECT_EQ(recognised(flat_graph({0, 2, 3, 1})), "Attention Reshape Transpose Reshape");
 }
 
-/// One value has queries, keys and values of [rows, batch, 3 * heads * elements], as torch's MultiheadAttention takes them apart; keys
-/// are transposed as a list of matrices, both operands scaled by a root.
+/// One value has queries, keys and values of [rows, batch, 3 * heads * elements], as torch's
+/// MultiheadAttention takes them apart; keys are transposed as a list of matrices, both operands
+/// scaled by a root.
 Graph joint_graph() {
   const auto index = [](int64_t value) { return list_of({value}).with_shape({}); };
   return graph_of({{"four", "Reshape", {"x", "apart"}},
@@ -213,7 +214,8 @@ Graph joint_graph() {
 TEST(RecogniseAttention, SeesThroughViews) {
   const Graph out = recognise_attention(joint_graph(), AttentionUse::Always, one_each).graph;
   EXPECT_TRUE(spec(out).empty());
-  // Each operand is a part of the rows' elements. Rows stay in front, with the heads of both batches side by side.
+  // Each operand is a part of the rows' elements. Rows stay in front, with the heads of both
+  // batches side by side.
   EXPECT_EQ(ops_of(out), "Reshape Slice Reshape Reshape Slice Reshape Reshape Slice Reshape "
                          "Attention Reshape");
   const Node& node = out.nodes[out.nodes.size() - 2];

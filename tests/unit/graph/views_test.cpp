@@ -57,7 +57,8 @@ TEST(StridedView, KnowsWhatIsNoView) {
   EXPECT_FALSE(expanded(turned, {6, 8}));
 }
 
-/// Random chains of operators, against the same done to a list of numbers, and against the steps that are written for them.
+/// Random chains of operators, against the same done to a list of numbers, and against the steps
+/// that are written for them.
 TEST(StridedView, FollowsRandomChains) {
   std::mt19937 random(20261118);
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };

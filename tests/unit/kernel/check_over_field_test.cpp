@@ -77,7 +77,8 @@ TEST(CheckOverField, LeavesOutWhatTakesTooLong) {
   EXPECT_EQ(check.left_out, 1U);
 }
 
-/// Passes that rewrite exponentials and quotients keep the laws: nothing of them has to be left out.
+/// Passes that rewrite exponentials and quotients keep the laws: nothing of them has to be left
+/// out.
 TEST(CheckOverField, UnderstandsSoftmaxAndReciprocals) {
   const std::string softmax = "param M, N\nassume N >= 1\ninput X: f32[M, N]\noutput Y: f32[M, N]\n"
                               "temp m: f32[M], s: f32[M]\n"

@@ -189,7 +189,8 @@ for h in range(3):
   EXPECT_EQ(shown.find("private A_staged"), shown.rfind("private A_staged")) << shown;
 }
 
-/// A ring of rows, elements in another order, and calls into the cache: the result is the one as written.
+/// A ring of rows, elements in another order, and calls into the cache: the result is the one as
+/// written.
 TEST(Copies, OtherPlacesHoldTheSameValues) {
   const std::string together = "shift(S1.y, 2); fuse(S0.y, S1.y); ";
   for (const char* more : {"fold(rows, y)", "fold(rows, y, 5)", "fold(rows, y); prefetch(image, y)",
@@ -201,8 +202,8 @@ TEST(Copies, OtherPlacesHoldTheSameValues) {
     expect_same(kStrips, alone, kSizes);
 }
 
-// Only the first tile of columns has sums, and so a copy of C. isl would make that copy in front of the loop over tiles and leave
-// the sums in it.
+// Only the first tile of columns has sums, and so a copy of C. isl would make that copy in front of
+// the loop over tiles and leave the sums in it.
 TEST(Copies, AnIterationHasOneEvenWhereOnlyTheFirstNeedsIt) {
   const char* text = R"(param N
 input B: f32[11, N + 3], C: f32[11, N + 2]

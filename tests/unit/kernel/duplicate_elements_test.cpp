@@ -17,7 +17,8 @@ constexpr const char* kProduct = "numerics fast\nparam M, N, K\ninput A: f16[M, 
                                  "        for k in range(K):\n"
                                  "            C[i, j] += A[i, k] * B[k, j]\n";
 
-/// The product by multiply-adds of `lanes` elements; the copy of A by elements, or by rows and their vectors.
+/// The product by multiply-adds of `lanes` elements; the copy of A by elements, or by rows and
+/// their vectors.
 line::Line with_instruction(const std::string& name, int64_t lanes, bool by_rows) {
   const std::string order = "reorder(S0.j.0, S0.i.0, S0.k, S0.i.1, S0.j.1)";
   const std::string transposed = "reorder(S0.i.1, S0.k)";

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-// Products of any size without code for edges: zeros behind the operands, loops in whole blocks. In the kernel
-// interpreter, after every pass.
+// Products of any size without code for edges: zeros behind the operands, loops in whole blocks. In
+// the kernel interpreter, after every pass.
 
 namespace kawara {
 namespace {
@@ -52,7 +52,8 @@ TEST(Extend, dot_products_of_bf16) {
 }
 
 TEST(Extend, what_the_last_tile_left_is_not_added) {
-  // Columns of B beyond the tile hold what the last tile left there, unless zeros are written in each.
+  // Columns of B beyond the tile hold what the last tile left there, unless zeros are written in
+  // each.
   line::expect_same(
       odd_product("f32", "f32"),
       "split(j, 4); split(k, 4); reorder(k.0, j.0, i, k.1, j.1); stage(A, k.0, d1=4); "

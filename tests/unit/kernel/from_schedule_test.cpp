@@ -70,7 +70,8 @@ void expect_banded_product(const std::string& directives) {
     EXPECT_EQ(line::difference(made.program, made.kernel, {size}), "") << directives << size;
 }
 
-/// isl knows the only value of `j.0` for some sizes and leaves the loop out there, in one branch of a condition.
+/// isl knows the only value of `j.0` for some sizes and leaves the loop out there, in one branch of
+/// a condition.
 TEST(FromSchedule, CopiesWhereALoopIsLeftOut) {
   for (const char* sizes : {"split(i, 4); split(j, 2)", "split(i, 12); split(j, 3)"})
     for (const char* copied : {"stage(B, j.0)", "stage(C, j.0)"})

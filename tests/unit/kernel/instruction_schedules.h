@@ -19,7 +19,8 @@ inline std::string product_text(std::string_view left, std::string_view right,
          "            C[i, j] += A[i, k] * B[k, j]\n";
 }
 
-/// Tiles and packs for an instruction with an axis of lanes and perhaps one of depth, then asks for it.
+/// Tiles and packs for an instruction with an axis of lanes and perhaps one of depth, then asks for
+/// it.
 inline std::string directives_for_lanes(const program::Instruction& instruction) {
   const int64_t lanes = instruction.result().shape.back();
   const int64_t depth = instruction.axes.size() > 1 ? instruction.extents.back() : 1;
@@ -49,8 +50,8 @@ inline std::string directives_for_blocks(const program::Instruction& instruction
          std::string(instruction.data->name) + ")";
 }
 
-/// Tiles of 16 x 16 results, `group` elements of the reduction side by side, every loop whole; the program has
-/// one statement.
+/// Tiles of 16 x 16 results, `group` elements of the reduction side by side, every loop whole; the
+/// program has one statement.
 inline std::string directives_for_tiles(const std::string& instruction, int64_t group) {
   const std::string g = std::to_string(group);
   return "split(i, 16); split(j, 16); split(k, " + std::to_string(16 * group) + "); split(k.1, " +
@@ -95,8 +96,8 @@ inline std::vector<Case> cases_for(const program::Instruction& instruction) {
   return cases;
 }
 
-/// How far results may lie from the interpreter's, for each unit of their size: integers are exact, one
-/// rounding of f16 is coarse.
+/// How far results may lie from the interpreter's, for each unit of their size: integers are exact,
+/// one rounding of f16 is coarse.
 inline double tolerance_of(const program::Instruction& instruction) {
   const scalar::Elem result = instruction.result().elem;
   return scalar::is_integer(result) ? 0 : result == scalar::Elem::F16 ? 2e-2 : 1e-4;

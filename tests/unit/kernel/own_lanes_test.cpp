@@ -5,7 +5,8 @@
 namespace kawara {
 namespace {
 
-// Lanes along the rows of the result, in tiles of four columns; how many the last has is not known (peel_last_tiles.h has the others).
+// Lanes along the rows of the result, in tiles of four columns; how many the last has is not known
+// (peel_last_tiles.h has the others).
 const std::string kRows = "param N\ninput X: f32[12, N]\nconst W: f32[16, 12]\n"
                           "output C: f32[16, N]\n\n"
                           "C[m, o] = sum(c, X[c, o] * W[m, c])\n";
@@ -51,7 +52,8 @@ TEST(OwnLanes, ComputeTheSame) {
   line::expect_same("numerics exact\n" + kRows, kAcross, {{13}, {3}});
 }
 
-// Each product is rounded to eight bits before the next: nothing of it runs as a vector, and 16 copies would help nobody.
+// Each product is rounded to eight bits before the next: nothing of it runs as a vector, and 16
+// copies would help nobody.
 TEST(OwnLanes, LoopsWithoutVectorsStayAsTheyAre) {
   const char* product = R"(param N
 numerics rounding

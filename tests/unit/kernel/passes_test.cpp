@@ -121,7 +121,8 @@ constexpr const char* kRegisterTile =
 
 TEST(PartialTile, KeepsSmallerTilesInRegisters) {
   const std::string text = after(kPassedGemm, kRegisterTile, "promote");
-  // Full; full rows of one vector and of one element; one row of eight elements, one vector, one element.
+  // Full; full rows of one vector and of one element; one row of eight elements, one vector, one
+  // element.
   EXPECT_EQ(occurrences(text, "for k in range(0, K):"), 6U) << text;
   EXPECT_EQ(occurrences(text, "] += "), 0U) << text;
   line::expect_same(kPassedGemm, kRegisterTile, {{3, 5, 2}, {4, 9, 3}, {9, 8, 2}, {11, 14, 3}});
@@ -268,7 +269,8 @@ for j in range(N):
   line::expect_same(relu, directives, {{0}, {3}, {4}, {11}});
 }
 
-// That all elements of a full tile exist is what the condition above it says, not the loops: the last tile ends behind the row.
+// That all elements of a full tile exist is what the condition above it says, not the loops: the
+// last tile ends behind the row.
 TEST(Vectorize, ComputesBothArmsInFullTiles) {
   const std::string choice = R"(input A: bool[100], S: f32[100], T: f32
 output B: f32[100]
@@ -369,7 +371,8 @@ for i in range(M):
 }
 
 TEST(Prepare, LeavesALoopWithTheVariablesThatItAddsTo) {
-  // Sums of a constant, all of them in variables over k: the loop reads constants alone, but its sums are defined before it.
+  // Sums of a constant, all of them in variables over k: the loop reads constants alone, but its
+  // sums are defined before it.
   const std::string text = "const W: f32[9, 8]\ninput X: f32[8]\noutput Y: f32[8]\ntemp s: f32[8]\n"
                            "for j in range(8):\n    s[j] = 0.0\n"
                            "for k in range(9):\n    for j in range(8):\n        s[j] += W[k, j]\n"

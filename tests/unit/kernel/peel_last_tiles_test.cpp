@@ -45,7 +45,8 @@ TEST(PeelLastTiles, ComputeTheSame) {
   line::expect_same(convolution_text(2, 20, 2, 13, 1), "auto", {{}});
 }
 
-/// Bytes under a window, in groups of channels: the rows of the last tile are fewer, its groups and columns whole.
+/// Bytes under a window, in groups of channels: the rows of the last tile are fewer, its groups and
+/// columns whole.
 TEST(PeelLastTiles, OfInstructionsThatReadAnImageAreApart) {
   const std::string text = "input X: u8[6, 5, 21]\nconst W: i8[48, 6, 3, 3]\n"
                            "output Y: i32[48, 3, 19]\n\n"

@@ -5,8 +5,8 @@
 #include <random>
 #include <regex>
 
-// Products over rectangles and triangles, operands and results transposed in all ways, in register tiles that fit or do
-// not: what the passes make of them computes what the program means.
+// Products over rectangles and triangles, operands and results transposed in all ways, in register
+// tiles that fit or do not: what the passes make of them computes what the program means.
 
 namespace kawara {
 namespace {

@@ -4,8 +4,9 @@
 
 #include <random>
 
-// Windows over images of narrow types, drawn at random: channels first and last, strides, gaps between taps, edges, groups,
-// zero points and requantisation. What `auto` and the passes make of them for each processor computes what the program means.
+// Windows over images of narrow types, drawn at random: channels first and last, strides, gaps
+// between taps, edges, groups, zero points and requantisation. What `auto` and the passes make of
+// them for each processor computes what the program means.
 
 namespace kawara {
 namespace {
@@ -157,7 +158,8 @@ TEST(RandomWindows, ComputeWhatTheProgramMeans) {
     const line::Line made = line::compile(text, "auto", cpu);
     const kernel::Kernel passed = kernel::optimise(made.kernel, cpu);
     instructions += kernel::print(passed).find("dot") != std::string::npos ? 1 : 0;
-    // Sums of f16 are rounded to 11 bits at every step; sums of hundreds of products that nearly cancel show it.
+    // Sums of f16 are rounded to 11 bits at every step; sums of hundreds of products that nearly
+    // cancel show it.
     const bool adds_in_f16 = text.starts_with("numerics fast\ninput X: f16");
     ASSERT_EQ(line::difference(made.program, passed, {}, adds_in_f16 ? 1e-1 : 1e-2), "")
         << kernel::print(passed);

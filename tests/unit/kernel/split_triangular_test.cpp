@@ -94,7 +94,8 @@ for h in range(2):
   line::expect_same(text, "auto", {{33}, {70}});
 }
 
-// Each side of a band is a diagonal, in each loop over tiles: copies of copies would be nine times the kernel.
+// Each side of a band is a diagonal, in each loop over tiles: copies of copies would be nine times
+// the kernel.
 TEST(Diagonals, KernelsAreAtMostTwiceAsLong) {
   const char* band = R"(param N
 numerics fast

@@ -2,7 +2,8 @@
 
 #include <fmt/core.h>
 
-// Products that run as tiles of an instruction with tile registers (AMX), as `auto` plans them, in the kernel interpreter.
+// Products that run as tiles of an instruction with tile registers (AMX), as `auto` plans them, in
+// the kernel interpreter.
 
 namespace kawara {
 namespace {

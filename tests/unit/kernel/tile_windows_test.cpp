@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-// Convolutions whose rows of channels are rows of tiles (AMX), as `auto` plans them, in the kernel interpreter.
+// Convolutions whose rows of channels are rows of tiles (AMX), as `auto` plans them, in the kernel
+// interpreter.
 
 namespace kawara {
 namespace {
@@ -101,7 +102,8 @@ TEST(TileWindows, AreLeftToVectorsWhereTilesWouldBeEmpty) {
     EXPECT_TRUE(shows(text_by_default(convolution(elem, elem, {})), "amx.")) << elem;
 }
 
-/// Half a row of a tile: a plan with copies of the image is refused, and the next best instruction is taken, not none.
+/// Half a row of a tile: a plan with copies of the image is refused, and the next best instruction
+/// is taken, not none.
 TEST(TileWindows, ThatAreRefusedGiveWayToVectors) {
   const std::string text = text_by_default(convolution(
       "u8", "i8", {.channels = 32, .filters = 64, .width = 56, .window = 1, .stride = 2}));

@@ -10,7 +10,8 @@
 
 #include <fmt/core.h>
 
-// Loops of one kernel may share a variable and have other bounds: what a pass knows of a variable holds for one of them.
+// Loops of one kernel may share a variable and have other bounds: what a pass knows of a variable
+// holds for one of them.
 
 namespace kawara {
 namespace {
@@ -49,14 +50,16 @@ TEST(Triangles, UpperSumsInTilesOfThree) {
                     {{}});
 }
 
-/// The reduction, of a few terms, begins and ends where the tile's rows say: it has the edge, not the tile.
+/// The reduction, of a few terms, begins and ends where the tile's rows say: it has the edge, not
+/// the tile.
 TEST(Triangles, UpdatesWhoseTilesAreCutByTheSum) {
   line::expect_same("input v: i8[16]\ninout X: i8[26, 15]\nfor i in range(1, 5):\n"
                     "    for k in range(i + 1):\n        X[i + 1, j] += v[j + 1]\n",
                     "auto", {{}});
 }
 
-/// Tiles cut this band into many nests. Their rows are loops of unknown length, and copies of such loops save nothing: there were 4,016 stores.
+/// Tiles cut this band into many nests. Their rows are loops of unknown length, and copies of such
+/// loops save nothing: there were 4,016 stores.
 TEST(Triangles, KernelsOfManyNestsStayShort) {
   const auto made = line::compile(R"(param N, M
 numerics fast
@@ -137,8 +140,8 @@ struct Loops {
 };
 
 TEST(Triangles, DiagonalsOfLoopsThatShareAVariable) {
-  // The same expression decides over a lower bound in one loop, over an upper one in the next; in the third the variable
-  // that it has runs further.
+  // The same expression decides over a lower bound in one loop, over an upper one in the next; in
+  // the third the variable that it has runs further.
   Loops loops;
   const Expr i = var(loops.i), j = var(loops.j);
   const Expr outer = int_lit(7);
@@ -169,7 +172,8 @@ TEST(Triangles, DiagonalsOfLoopsThatShareAVariable) {
   EXPECT_EQ(loops.run(made), loops.run(loops.kernel)) << print(made);
 }
 
-/// A packed operand that is copied in two parts: the zeros that fill one of them up must not go over the other.
+/// A packed operand that is copied in two parts: the zeros that fill one of them up must not go
+/// over the other.
 TEST(Triangles, ZerosAroundAPartOfAPackedBufferSpareTheRest) {
   Loops loops;
   loops.kernel.params = {{"N", {}}};
@@ -212,7 +216,8 @@ TEST(Triangles, LastTilesOnlyWhereTheOthersAreFull) {
   EXPECT_EQ(loops.run(made), loops.run(loops.kernel)) << print(made);
 }
 
-/// A launch of 4 threads whose body has a loop over j and then, where loops were joined, a definition of j.
+/// A launch of 4 threads whose body has a loop over j and then, where loops were joined, a
+/// definition of j.
 struct Joined : Loops {
   kernel::Launch launch;
   kernel::Kernel inside; ///< the body alone, as passes over launches see it

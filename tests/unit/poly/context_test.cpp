@@ -5,8 +5,8 @@
 namespace kawara::poly {
 namespace {
 
-// isl's C++ objects are copied where others are moved, so both sides of a move hold some; a context that
-// is let go while one of them lives is never freed.
+// isl's C++ objects are copied where others are moved, so both sides of a move hold some; a context
+// that is let go while one of them lives is never freed.
 TEST(Context, BothSidesOfAMoveKeepIt) {
   Scop from = scop_of(kGemm);
   {

@@ -1,6 +1,7 @@
 #include "unit/poly/scops.h"
 
-// What the judge remembers of dependences: proofs are not made twice, and refusals are never remembered away.
+// What the judge remembers of dependences: proofs are not made twice, and refusals are never
+// remembered away.
 
 namespace kawara::poly {
 namespace {

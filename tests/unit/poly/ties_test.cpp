@@ -2,7 +2,8 @@
 
 #include "unit/poly/scops.h"
 
-// Loops in which both sides of a pair are in the same iteration, and loops that are one step together.
+// Loops in which both sides of a pair are in the same iteration, and loops that are one step
+// together.
 
 namespace kawara::poly {
 namespace {

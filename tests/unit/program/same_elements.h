@@ -7,7 +7,8 @@
 
 namespace kawara::program {
 
-/// The rewritten program computes the same elements as the plain one; inputs may have other shapes of equally many elements.
+/// The rewritten program computes the same elements as the plain one; inputs may have other shapes
+/// of equally many elements.
 inline void expect_same_elements(const Program& plain, const Program& other) {
   EXPECT_EQ(spec(other), std::vector<std::string>{});
   auto inputs = pattern_inputs(plain, {}, 5);

@@ -111,7 +111,8 @@ TEST(Structure, UpdatesAreRecognised) {
       {"s = s * 2", "s *= 2.0"},
       {"s = max(s, x[0])", "s max= x[0]"},
       {"s = min(x[0], s)", "s min= x[0]"},
-      // Not updates: the old value is used twice, is subtracted from, or belongs to another element.
+      // Not updates: the old value is used twice, is subtracted from, or belongs to another
+      // element.
       {"s = s + s", "s = s + s"},
       {"s += s", "s = s + s"},
       {"s = x[0] - s", "s = x[0] - s"},

@@ -31,8 +31,8 @@ std::string convolution(int64_t channels, int64_t filters, int64_t height, int64
                      numerics, channels, filters, height + 2, width + 2, height, width);
 }
 
-/// Largest difference of the two programs' results on a fixed pattern of inputs, over the largest |X| times the
-/// largest |W|.
+/// Largest difference of the two programs' results on a fixed pattern of inputs, over the largest
+/// |X| times the largest |W|.
 double difference(const Program& direct, const Program& other) {
   const auto inputs = pattern_inputs(direct, {}, 7);
   EXPECT_TRUE(inputs);
@@ -159,7 +159,8 @@ const Tensor* tensor_of(const Program& program, const std::string& name) {
 TEST(Winograd, TransformsInTwoPasses) {
   const auto fast = with_winograd(parsed(convolution(8, 8, 8, 8)), 4);
   ASSERT_TRUE(fast);
-  // The image transposed; 6 rows of windows and of tiles, twice each; the products; 4 rows of results, twice, and storing them; Y.
+  // The image transposed; 6 rows of windows and of tiles, twice each; the products; 4 rows of
+  // results, twice, and storing them; Y.
   EXPECT_EQ(fast->statements.size(), 1U + 12 + 12 + 2 + 8 + 1 + 1);
   for (const Statement& statement : fast->statements)
     if (tensor_of(*fast, "T") == &fast->tensors[statement.tensor]) {

@@ -106,7 +106,8 @@ TEST(CudaText, NvrtcCompilesProductsOfF32OnTensorCores) {
   EXPECT_EQ(complaint(unit), "");
 }
 
-/// A GPU's own conversions stop at the ends of the type; those of programs keep the lower bits (scalar/eval.h).
+/// A GPU's own conversions stop at the ends of the type; those of programs keep the lower bits
+/// (scalar/eval.h).
 TEST(CudaText, FloatsBecomeIntegersByAFunction) {
   const auto unit_with = [](const std::string& elem, const std::string& value) {
     return unit_of("input X: f32[64]\noutput Y: " + elem + "[64]\nY[i] = " + value + "\n", {});
@@ -127,7 +128,8 @@ TEST(CudaText, FloatsBecomeIntegersByAFunction) {
     EXPECT_EQ(complaint(unit), "");
 }
 
-/// Signed sums in C++ may not wrap, so compilers move comparisons over them: max(a + c, b + c) - c was max(a, b).
+/// Signed sums in C++ may not wrap, so compilers move comparisons over them: max(a + c, b + c) - c
+/// was max(a, b).
 TEST(CudaText, IntegersWrap) {
   const auto text_of = [](const std::string& value) {
     return unit_of("input A: i64[64], B: i64[64]\noutput Y: i64[64]\nY[i] = " + value + "\n", {})

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <cstring>
 
-// Compiled conversions of 8-bit floats against scalar/float8, for every code and from floats of every magnitude.
+// Compiled conversions of 8-bit floats against scalar/float8, for every code and from floats of
+// every magnitude.
 
 namespace kawara::run {
 namespace {

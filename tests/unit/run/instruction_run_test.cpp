@@ -9,7 +9,8 @@
 #include <array>
 #include <limits>
 
-// Every instruction of every processor, asked for by name: compiled everywhere, run where this machine has it.
+// Every instruction of every processor, asked for by name: compiled everywhere, run where this
+// machine has it.
 
 namespace kawara::run {
 namespace {
@@ -38,7 +39,8 @@ std::vector<Cpu> processors() {
   return all;
 }
 
-/// The narrowest processor that has the instruction; where this machine has it too, without what this machine lacks.
+/// The narrowest processor that has the instruction; where this machine has it too, without what
+/// this machine lacks.
 Cpu narrowest_with(const Intrinsic& data) {
   for (Cpu& cpu : processors()) {
     if (!target::is_available(data, cpu))
@@ -141,7 +143,8 @@ std::string difference(const program::Program& program, const Executable& code,
   return "";
 }
 
-/// Does something with each of an instruction's programs, compiled for the narrowest processor that has it.
+/// Does something with each of an instruction's programs, compiled for the narrowest processor that
+/// has it.
 template <class Use> void for_each_case(std::string_view name, const Use& use) {
   const Intrinsic& data = *target::find_intrinsic(name);
   const Cpu cpu = narrowest_with(data);
@@ -209,7 +212,8 @@ INSTANTIATE_TEST_SUITE_P(ThisMachine, InstructionHere, testing::ValuesIn(of_this
 
 class EveryProcessor : public testing::TestWithParam<std::string> {};
 
-/// The default schedule for a processor is compiled, and run where this machine has all that the processor has.
+/// The default schedule for a processor is compiled, and run where this machine has all that the
+/// processor has.
 void expect_right(const Cpu& cpu, const std::string& text, double tolerance) {
   const Cpu host = target::detect_cpu();
   const bool is_here = cpu.arch == host.arch && both(cpu.features, host.features) == cpu.features;
@@ -258,7 +262,8 @@ TEST_P(EveryProcessor, runs_windows_of_bytes_with_a_few_filters_more_than_lanes)
   }
 }
 
-/// Channels in whole rows of tiles where there are such registers (AMX), images of both layouts, several widths and strides.
+/// Channels in whole rows of tiles where there are such registers (AMX), images of both layouts,
+/// several widths and strides.
 TEST_P(EveryProcessor, runs_windows_with_many_channels) {
   const Cpu cpu = *target::named_cpu(GetParam());
   struct Types {

@@ -27,8 +27,8 @@ using scalar::UnaryOp;
 constexpr uint16_t kLanes = 4;
 constexpr float kInfinityF = std::numeric_limits<float>::infinity();
 
-/// Every exponent and sign, 2^13 mantissas each: the ends of the binade and a walk between them that
-/// is not the same for two exponents. Then what formulas trip over.
+/// Every exponent and sign, 2^13 mantissas each: the ends of the binade and a walk between them
+/// that is not the same for two exponents. Then what formulas trip over.
 std::vector<float> samples() {
   std::vector<float> x;
   constexpr uint32_t kMantissas = 1U << 13;
@@ -236,7 +236,8 @@ TEST(MathTables, OfTheTailHaveNoDenormals) {
       EXPECT_TRUE(number == 0 || std::fabs(number) >= 0x1p-126F || row[0] < -1e-38F) << number;
 }
 
-/// Where the result is more than the smallest float: it stands for nothing below, and is not zero there.
+/// Where the result is more than the smallest float: it stands for nothing below, and is not zero
+/// there.
 TEST(MathCodeBelowZero, IsWithinTwoUnitsWhenScaled) {
   std::vector<float> x;
   for (const float v : samples_below_zero())

@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Elements of arguments in all lanes: taken out of vectors of their neighbours, none of which is behind the last element.
+// Elements of arguments in all lanes: taken out of vectors of their neighbours, none of which is
+// behind the last element.
 
 namespace kawara::run {
 namespace {
@@ -34,7 +35,8 @@ private:
   float* data_ = nullptr;
 };
 
-/// out[i, t, 0..4) = A[step*i + t] in all lanes, for i below `count`; A ends with the last element that is read.
+/// out[i, t, 0..4) = A[step*i + t] in all lanes, for i below `count`; A ends with the last element
+/// that is read.
 struct Splats {
   HandKernel h;
   int64_t count, step, taps, elements;

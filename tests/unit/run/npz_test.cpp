@@ -143,7 +143,8 @@ TEST(Npz, RefusesMoreArraysThanAnArchiveHolds) {
   EXPECT_EQ(bytes.error().headline, "`many.npz` would be larger than a .npz file can be");
 }
 
-/// Models have types that programs lack: they are not written as the signed ones with the same bytes.
+/// Models have types that programs lack: they are not written as the signed ones with the same
+/// bytes.
 TEST(Npz, KeepsUnsignedTensorsOfModels) {
   const std::string path = ::testing::TempDir() + "unsigned.npz";
   graph::Tensor narrow(graph::DataType::U16, {2}), wide(graph::DataType::U64, {1});

@@ -4,7 +4,8 @@
 
 #include <limits>
 
-// The laws that passes rely on hold in the ring to the last bit; what they may not do changes the value.
+// The laws that passes rely on hold in the ring to the last bit; what they may not do changes the
+// value.
 
 namespace kawara::scalar {
 namespace {

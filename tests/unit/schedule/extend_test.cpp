@@ -57,7 +57,8 @@ TEST(Extend, whole_blocks_are_added_where_the_last_was_cut_off) {
   EXPECT_TRUE(both->scop.statements[0].domain.is_equal(expected));
 }
 
-/// compute_at leaves S0 an iterator that another one fixes, without a loop: more iterations would run at one time.
+/// compute_at leaves S0 an iterator that another one fixes, without a loop: more iterations would
+/// run at one time.
 TEST(Extend, statements_with_a_fixed_iterator_do_not_run_on) {
   const std::string made = answer("inout A: i32[5, 5]\ntemp T: i32[4]\nfor i in range(4):\n"
                                   "    T[i] = 0\nfor i in range(4):\n"

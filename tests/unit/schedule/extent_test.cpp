@@ -2,7 +2,8 @@
 
 #include "unit/schedule/programs.h"
 
-// How many values loops run through in one go: counted where the text of rows is enough, else from sets.
+// How many values loops run through in one go: counted where the text of rows is enough, else from
+// sets.
 
 namespace kawara::schedule {
 namespace {

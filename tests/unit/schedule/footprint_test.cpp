@@ -11,7 +11,8 @@ namespace {
 
 using scalar::Expr;
 
-/// Iterations of `i` read elements of one parity: which are the first and last, and whether there is any, needs divisions.
+/// Iterations of `i` read elements of one parity: which are the first and last, and whether there
+/// is any, needs divisions.
 constexpr const char* kParity = R"(param N
 input T: f32[2 * N]
 inout A: f32[N]
@@ -33,8 +34,8 @@ for i in range(N):
                     A[j] += T[i - j + N]
 )";
 
-/// The elements of A that one `i` touches, and where they begin, have dozens of cases: which bound of the loops and which access
-/// decides depends on both sizes.
+/// The elements of A that one `i` touches, and where they begin, have dozens of cases: which bound
+/// of the loops and which access decides depends on both sizes.
 constexpr const char* kBand = R"(param N, M
 input A: f32[N + M + 1, N + M + 1]
 inout Y: f32[N + M + 3]

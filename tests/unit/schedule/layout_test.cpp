@@ -1,6 +1,7 @@
 #include "unit/schedule/programs.h"
 
-// What a new order of elements does to shapes, indices and the caller's tensors, and which orders are none.
+// What a new order of elements does to shapes, indices and the caller's tensors, and which orders
+// are none.
 
 namespace kawara::schedule {
 namespace {

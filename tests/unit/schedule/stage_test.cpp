@@ -38,7 +38,8 @@ TEST(Stage, text_is_kept) {
 }
 
 TEST(Stage, elements_that_nothing_has_written_are_not_copied) {
-  // A layout of 4 elements as 2 x 3 leaves two that nobody writes; the box of the odd elements has one of them.
+  // A layout of 4 elements as 2 x 3 leaves two that nobody writes; the box of the odd elements has
+  // one of them.
   const Schedule s = made(R"(inout B: f32[2]
 temp T: f32[4]
 for i in range(4):

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int64_t kMultiprocessors = 132;
 
-/// Tiles of 128 x 256, 38 x 17 of them, and a reduction of 71 steps over rows that begin within cache lines.
+/// Tiles of 128 x 256, 38 x 17 of them, and a reduction of 71 steps over rows that begin within
+/// cache lines.
 TiledProduct large_product() {
   TiledProduct product;
   product.tiles = {17, 38, 1};

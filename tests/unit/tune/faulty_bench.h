@@ -11,9 +11,9 @@
 
 namespace kawara::tune {
 
-/// A bench whose candidates do what their directives say instead of computing anything: "crash", "hang",
-/// "overrun", "wrong", "greedy", "refused", "crash later", "hang later", or a number: their time over
-/// that of the default.
+/// A bench whose candidates do what their directives say instead of computing anything: "crash",
+/// "hang", "overrun", "wrong", "greedy", "refused", "crash later", "hang later", or a number: their
+/// time over that of the default.
 class FaultyBench : public Bench {
 public:
   Prepared prepare(uint32_t id, const std::string& directives) override {

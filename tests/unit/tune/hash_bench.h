@@ -10,9 +10,9 @@
 
 namespace kawara::tune {
 
-/// What a candidate does depends on its text alone. Some crash, hang, are refused or give wrong results
-/// (and claim to be very fast); the times of the others are spread from half to one and a half times the
-/// default's.
+/// What a candidate does depends on its text alone. Some crash, hang, are refused or give wrong
+/// results (and claim to be very fast); the times of the others are spread from half to one and a
+/// half times the default's.
 struct Fate {
   Outcome outcome = Outcome::Measured;
   double ratio = 1;

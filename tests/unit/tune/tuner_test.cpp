@@ -113,7 +113,8 @@ MakeBench crowded_benches(int comparisons) {
   };
 }
 
-/// Everything is faster in the first processes, and as fast as the default in those that come later.
+/// Everything is faster in the first processes, and as fast as the default in those that come
+/// later.
 MakeBench moody_benches(int processes) {
   const auto left = std::make_shared<Shared>(processes);
   return [left]() -> Parsed<std::unique_ptr<Bench>> {
@@ -134,7 +135,8 @@ MakeBench moody_benches(int processes) {
   };
 }
 
-/// Everything has half of the default's time in the median, but the default's fastest call is the fastest of all.
+/// Everything has half of the default's time in the median, but the default's fastest call is the
+/// fastest of all.
 MakeBench disturbed_benches() {
   return []() -> Parsed<std::unique_ptr<Bench>> {
     class Disturbed : public HashBench {
@@ -158,7 +160,8 @@ TEST(Tuner, keeps_the_default_when_its_fastest_call_is_the_fastest) {
   EXPECT_FALSE(report->best);
 }
 
-/// With one worker: a process for the search (and those that bad candidates cost), then one for each meeting.
+/// With one worker: a process for the search (and those that bad candidates cost), then one for
+/// each meeting.
 TEST(Tuner, keeps_the_default_when_a_winner_wins_in_some_processes_only) {
   TuneOptions settings = options(1, 2);
   settings.workers = 1;

@@ -13,7 +13,8 @@ const std::string kRows = "param M, N\ninput X: f32[M, N]\noutput Y: f32[M, N]\n
                           "temp s: f32[M, N]\ns[i, j] = X[i, j] * 2\n"
                           "Y[i, j] = s[i, j] + X[i, j]\n";
 
-/// The kernel with the `at`-th of the statements that `is_one` names replaced; nothing where there are fewer.
+/// The kernel with the `at`-th of the statements that `is_one` names replaced; nothing where there
+/// are fewer.
 std::optional<Kernel> with(const Kernel& kernel, size_t at,
                            const std::function<bool(const Stmt&)>& is_one,
                            const std::function<kernel::Block(Stmt)>& instead) {
@@ -110,7 +111,8 @@ TEST(Barriers, OfWarpgroupsAreNotChecked) {
   EXPECT_NE(all_of(report.unchecked).find("instances, order and elements"), std::string::npos);
 }
 
-/// What warpgroups store to outputs is counted: a tile that is left out, stored twice or stored elsewhere is a fault.
+/// What warpgroups store to outputs is counted: a tile that is left out, stored twice or stored
+/// elsewhere is a fault.
 TEST(GroupStores, CoverOutputsOnce) {
   const Made all = made("input A: bf16[256, 128], B: bf16[128, 200], c: f32[200]\n"
                         "output C: bf16[256, 200]\ntemp T: f32[256, 200]\n"

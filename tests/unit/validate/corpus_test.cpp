@@ -28,7 +28,8 @@ std::string text_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Every example as `auto` schedules it, for a processor and for a GPU. What is not proved within the quota is counted, not hidden.
+/// Every example as `auto` schedules it, for a processor and for a GPU. What is not proved within
+/// the quota is counted, not hidden.
 TEST(Corpus, ExamplesRunWhatTheirSchedulesSay) {
   int finished = 0, unfinished = 0;
   for (const auto& path : examples())

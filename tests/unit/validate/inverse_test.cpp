@@ -42,8 +42,9 @@ std::vector<std::vector<int64_t>> points_of(const std::vector<int64_t>& counts) 
   return all;
 }
 
-/// Loops of these counts, whose instances are `iters`, against all of them one by one: each point is found again, and what the conditions
-/// say of instances in a larger box is whether one of the points runs them.
+/// Loops of these counts, whose instances are `iters`, against all of them one by one: each point
+/// is found again, and what the conditions say of instances in a larger box is whether one of the
+/// points runs them.
 void expect_way_back(const std::vector<int64_t>& counts, const std::vector<Expr>& iters,
                      const std::vector<int64_t>& box) {
   DimensionRanges ranges;
@@ -79,7 +80,8 @@ void expect_way_back(const std::vector<int64_t>& counts, const std::vector<Expr>
 
 TEST(Inverse, OfTiles) { expect_way_back({3, 4}, {iter(0) * int_lit(4) + iter(1)}, {16}); }
 
-/// Blocks of a grid counted by one loop: the last remainder stands at the top of its iterator, where nothing else bounds it.
+/// Blocks of a grid counted by one loop: the last remainder stands at the top of its iterator,
+/// where nothing else bounds it.
 TEST(Inverse, OfLoopsCountedAsOne) {
   expect_way_back({12, 4}, {div(iter(0), 3) * int_lit(4) + iter(1), mod(iter(0), 3)}, {20, 6});
   expect_way_back({12, 4}, {mod(iter(0), 3), div(iter(0), 3) * int_lit(4) + iter(1)}, {6, 20});

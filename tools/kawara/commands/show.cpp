@@ -146,7 +146,8 @@ bool is_of_the_text(const std::string& stage) {
   return stage == "program" || stage == "scop" || stage == "deps";
 }
 
-/// What `auto` considered, with predicted costs: at the sizes that are given, else at those of `estimate`.
+/// What `auto` considered, with predicted costs: at the sizes that are given, else at those of
+/// `estimate`.
 int show_why(const ShowOptions& options, const driver::Request& request,
              schedule::Environment environment) {
   std::vector<schedule::Attempt> attempts;

@@ -15,8 +15,8 @@ std::string resources_of(const std::string& log);
 /// A stage that only GPUs have was asked for another machine (K0715).
 Diagnostic needs_gpu(const std::string& stage);
 
-/// What the stage makes of a proven schedule. Refuses an environment without a GPU (K0715), a machine without
-/// NVRTC (K0710) and, for `sass`, one without a disassembler (K0716).
+/// What the stage makes of a proven schedule. Refuses an environment without a GPU (K0715), a
+/// machine without NVRTC (K0710) and, for `sass`, one without a disassembler (K0716).
 Parsed<std::string> gpu_text_at(const std::string& stage, const driver::Scheduled&,
                                 const schedule::Environment&, Trace&);
 

@@ -19,12 +19,12 @@ struct TuneSettings : CommonOptions {
   tune::Crew* crew = nullptr; ///< the other processes, when `mpirun` started this one
 };
 
-/// The search in the user's words; `request` may have directives to begin with. Refuses a budget (K0604), a
-/// strategy (K0605) or a model file (K0420) that is none.
+/// The search in the user's words; `request` may have directives to begin with. Refuses a budget
+/// (K0604), a strategy (K0605) or a model file (K0420) that is none.
 Parsed<tune::TuneOptions> tune_options(const TuneSettings&, const driver::Request& request);
 
-/// The machine that `--target` names. Refuses one that candidates cannot be measured on here (K0645): a GPU that is
-/// not in this machine, and GPUs with `mpirun`.
+/// The machine that `--target` names. Refuses one that candidates cannot be measured on here
+/// (K0645): a GPU that is not in this machine, and GPUs with `mpirun`.
 Parsed<schedule::Environment> tune_environment(const TuneSettings&);
 
 /// The database that `--db` names, or the usual one; nothing with `--no-db`.
@@ -34,7 +34,8 @@ std::string time_text(double seconds);            ///< "3.14 us"
 std::string progress_text(const tune::Progress&); ///< one line while a search runs
 void print_report(const tune::TuneReport&, bool as_json);
 
-/// What measures candidates: processes of this machine, or the other ranks. The arguments must outlive it.
+/// What measures candidates: processes of this machine, or the other ranks. The arguments must
+/// outlive it.
 tune::MakeMeasurer measurers(const TuneSettings&, const tune::TuneOptions&);
 
 /// Tunes all programs of a model; returns an exit code.

@@ -45,7 +45,8 @@ target::Gpu gpu_from(const nlohmann::json& json) {
           {real.at(1), real.at(2), real.at(3), real.at(4), real.at(5), real.at(6), real.at(7)}};
 }
 
-/// The GPU of this machine. The driver must not be opened in a process that forks, so another one asks it.
+/// The GPU of this machine. The driver must not be opened in a process that forks, so another one
+/// asks it.
 Parsed<target::Gpu> gpu_of_this_machine() {
   KAWARA_TRY(const std::string text, tune::run_in_subprocess([]() -> Parsed<std::string> {
                const auto device = run::CudaDevice::open();

@@ -11,7 +11,8 @@ struct FormedOperand {
   Shape shape; ///< as of `extents_of`
 };
 
-/// How attention is written as one node: which of its dimensions are batches, which heads, and how these lie.
+/// How attention is written as one node: which of its dimensions are batches, which heads, and how
+/// these lie.
 struct AttentionForm {
   bool is_flat =
       false; ///< [batch, rows, heads * elements], otherwise [batch, heads, rows, elements]
@@ -26,8 +27,8 @@ struct AttentionForm {
   std::vector<size_t> behind; ///< nodes from the product with the values to that one
 };
 
-/// The form that moves the fewest values. Heads of keys that were repeated for several of queries are not any more. Nothing where
-/// no form can be written.
+/// The form that moves the fewest values. Heads of keys that were repeated for several of queries
+/// are not any more. Nothing where no form can be written.
 std::optional<AttentionForm> attention_form(const Edit&, const ValueTypes&, const AttentionParts&);
 
 } // namespace kawara::graph::optimise

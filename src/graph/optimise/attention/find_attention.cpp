@@ -9,7 +9,8 @@ namespace {
 using rewrite::Type;
 using views::StridedView;
 
-/// From here on a score plus this number is this number, whatever sane scores are: the key has no weight.
+/// From here on a score plus this number is this number, whatever sane scores are: the key has no
+/// weight.
 constexpr double kHidden = -1e37;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -41,7 +42,8 @@ public:
     parts_.gone = {softmax};
     if (!graph::is_float(elem_) || !take_values(node.outputs[0]) || !scores_from(node.inputs[0]))
       return std::nullopt;
-    // Where another mask hides all keys that a query may see, numbers decide how the weight is spread.
+    // Where another mask hides all keys that a query may see, numbers decide how the weight is
+    // spread.
     const bool has_others = !parts_.masks.empty() || parts_.chosen;
     if (parts_.is_causal && least_hiding_ != -kInfinity && has_others)
       return std::nullopt;
@@ -180,7 +182,8 @@ private:
     return std::nullopt;
   }
 
-  /// The value as a view; products with numbers on the way go into the scale, where that is asked for.
+  /// The value as a view; products with numbers on the way go into the scale, where that is asked
+  /// for.
   std::optional<ValueView> operand(ValueId id, bool takes_scale) {
     if (id == kAbsent || !types_.of(id) || types_.of(id)->elem != elem_)
       return std::nullopt;
@@ -288,8 +291,9 @@ private:
     return false;
   }
 
-  /// Calls `holds(tensor, element, is_later)` for all elements of a constant that has a number for each pair of a query and a key
-  /// (as many of both) and is the same for all heads; false when it is none.
+  /// Calls `holds(tensor, element, is_later)` for all elements of a constant that has a number for
+  /// each pair of a query and a key (as many of both) and is the same for all heads; false when it
+  /// is none.
   template <class F> bool for_pairs(ValueId id, F holds) const {
     const Tensor* tensor = edit_.constant(id);
     const int64_t rows = queries();

@@ -99,7 +99,8 @@ private:
     return nodes;
   }
 
-  /// All masks in one: added, and a choice as 0 where scores are kept and a number that hides them elsewhere.
+  /// All masks in one: added, and a choice as 0 where scores are kept and a number that hides them
+  /// elsewhere.
   ValueId mask_of(const AttentionParts& parts, const AttentionForm& form, const std::string& name,
                   std::vector<Node>& nodes) {
     ValueId sum = kAbsent;

@@ -5,7 +5,8 @@
 
 namespace kawara::graph::optimise {
 
-/// When attention that is written out (two products, a softmax between them) becomes one Attention node.
+/// When attention that is written out (two products, a softmax between them) becomes one Attention
+/// node.
 enum class AttentionUse : uint8_t {
   Never,
   ByCost, ///< where the given cost of the one node is below that of its parts
@@ -25,10 +26,11 @@ struct Attentions {
   std::vector<AttentionChoice> choices;
 };
 
-/// Attention that is written out becomes one node: MatMul, a scale by Mul or Div on either side of it, a mask by Add or
-/// Where, Softmax, MatMul. Reshape and Transpose that take heads apart before and put them together after go with
-/// it, where they are of no other use. Only where the result is the same but for rounding: known shapes, no broadcast
-/// operands, nothing on the way that others read.
+/// Attention that is written out becomes one node: MatMul, a scale by Mul or Div on either side of
+/// it, a mask by Add or Where, Softmax, MatMul. Reshape and Transpose that take heads apart before
+/// and put them together after go with it, where they are of no other use. Only where the result is
+/// the same but for rounding: known shapes, no broadcast operands, nothing on the way that others
+/// read.
 Attentions recognise_attention(Graph, AttentionUse, const rewrite::Cost&);
 
 } // namespace kawara::graph::optimise

@@ -31,7 +31,8 @@ struct LoopNest {
   Block body;
 };
 
-/// Most that the expression is inside these loops, all from 0; nothing where other variables are in it.
+/// Most that the expression is inside these loops, all from 0; nothing where other variables are in
+/// it.
 std::optional<int64_t> greatest(const Expr& e, const std::vector<TileAxis>& loops) {
   const scalar::AffineSum sum = scalar::affine_sum(e);
   int64_t most = sum.constant;
@@ -231,7 +232,8 @@ private:
     return false;
   }
 
-  /// The access is to the tile's own row, and column if there is one, at the same dimensions as ever.
+  /// The access is to the tile's own row, and column if there is one, at the same dimensions as
+  /// ever.
   bool is_of_block(uint32_t buffer, const std::vector<Expr>& index, uint32_t row,
                    std::optional<uint32_t> column) {
     ChainBuffer found{index.size(), std::nullopt};

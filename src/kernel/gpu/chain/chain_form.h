@@ -7,8 +7,8 @@
 
 namespace kawara::kernel {
 
-/// A store to all elements of the tile's rows and columns, or to all rows (`columns` empty). A store to a
-/// buffer of rows inside columns combines along the row.
+/// A store to all elements of the tile's rows and columns, or to all rows (`columns` empty). A
+/// store to a buffer of rows inside columns combines along the row.
 struct ChainNest {
   TileAxis rows;
   std::optional<TileAxis> columns;
@@ -30,8 +30,8 @@ struct ChainBuffer {
   std::optional<size_t> column;
 };
 
-/// What a block does for its rows of a chain of products: blocks of columns one after the other, each
-/// with products, arithmetic on their results and combinations along rows.
+/// What a block does for its rows of a chain of products: blocks of columns one after the other,
+/// each with products, arithmetic on their results and combinations along rows.
 ///
 ///   `before`        m[i] = -inf, total[i] = 0, acc[i, d] = 0
 ///   for k_0:  `inside`
@@ -48,7 +48,8 @@ struct ChainForm {
 };
 
 /// The body of a launch of one thread as such a form, with two products or more; nothing when it is
-/// another. Where all columns are one block, `steps` is a loop of one iteration over a new variable.
+/// another. Where all columns are one block, `steps` is a loop of one iteration over a new
+/// variable.
 std::optional<ChainForm> chain_form(Kernel&, const Launch&);
 
 /// Buffers that an item loads or stores.

@@ -31,8 +31,8 @@ public:
 
   bool can_run() { return form_.steps.step == 1 && rows_ <= 4 * kRowsOfGroup && steps_.can_run(); }
 
-  /// With `are_joined`, tiles of a block as one row of steps; nothing where that is not possible, or when shared memory is
-  /// too small.
+  /// With `are_joined`, tiles of a block as one row of steps; nothing where that is not possible,
+  /// or when shared memory is too small.
   std::optional<Block> build(bool are_joined) {
     const auto overlap = chain_overlap(form_);
     const auto turns = are_joined && overlap && has_steps()
@@ -242,8 +242,8 @@ private:
       }
   }
 
-  /// The last product of a tile, and the first step of the next one, whose first product runs while results are
-  /// written.
+  /// The last product of a tile, and the first step of the next one, whose first product runs while
+  /// results are written.
   Block to_next(const ChainOverlap& overlap, const TilePlace& here, const TilePlace& next,
                 const std::map<uint32_t, uint32_t>& saved) {
     Block out;

@@ -58,8 +58,8 @@ Block ChainNests::run(const ChainNest& given) {
   return out;
 }
 
-/// A nest that reads a tensor stores nothing outside its bounds, and what follows reads all elements that a thread
-/// has: they are something at least.
+/// A nest that reads a tensor stores nothing outside its bounds, and what follows reads all
+/// elements that a thread has: they are something at least.
 Block ChainNests::zeros_outside(const TileNest& nest, int64_t width) {
   TileNest zeros = nest;
   Store& store = zeros.stores.front();

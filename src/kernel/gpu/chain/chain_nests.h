@@ -21,7 +21,8 @@ public:
         widths_(widths), mask_(chain_mask(form)) {}
 
   Block run(const ChainNest&);
-  /// What has to be true of a product's operand that is a buffer of the block: zeros outside its bounds.
+  /// What has to be true of a product's operand that is a buffer of the block: zeros outside its
+  /// bounds.
   Block prepare(const ChainProduct&);
   uint32_t add_private(const std::string& name, scalar::Elem, int64_t elements);
 

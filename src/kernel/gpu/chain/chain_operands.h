@@ -23,16 +23,17 @@ public:
   ChainOperands(Kernel& kernel, const Launch& launch, const ChainForm& form)
       : kernel_(kernel), launch_(launch), form_(form) {}
 
-  /// Whether TMA can bring it, with zeros beyond the end of the reduction. `may_read_more`: what else
-  /// lies there counts for nothing.
+  /// Whether TMA can bring it, with zeros beyond the end of the reduction. `may_read_more`: what
+  /// else lies there counts for nothing.
   bool can_load(const TileAccess&, const TileAxis& depth, int64_t full, bool may_read_more) const;
 
   enum class Side : uint8_t { Rows, Columns };
-  /// Its number. What has the tile's rows stays for all steps where it does not move with them; what has
-  /// columns comes in each step, of which there may be one only. Rows of which TMA cannot find the
-  /// beginning are copied first: `copies`.
+  /// Its number. What has the tile's rows stays for all steps where it does not move with them;
+  /// what has columns comes in each step, of which there may be one only. Rows of which TMA cannot
+  /// find the beginning are copied first: `copies`.
   size_t add(const TileAccess&, Side, int64_t lines, int64_t depth, Block& copies);
-  /// Boxes of an operand that lie in shared memory at a time: of one that steps move, and of one that stays for a tile.
+  /// Boxes of an operand that lie in shared memory at a time: of one that steps move, and of one
+  /// that stays for a tile.
   struct Stages {
     int64_t moving = 2, resident = 1;
   };

@@ -123,7 +123,8 @@ std::optional<uint32_t> loaded_by(const Expr& e) {
   return load != nullptr ? std::optional(load->tensor) : std::nullopt;
 }
 
-/// Does the value go to minus infinity with the scores? Whatever a difference takes away is the row's.
+/// Does the value go to minus infinity with the scores? Whatever a difference takes away is the
+/// row's.
 bool falls_with(const Expr& value, const ChainForm& form, uint32_t scores) {
   const Expr e = without_casts(value);
   if (loaded_by(e) == scores)

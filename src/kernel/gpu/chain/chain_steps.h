@@ -15,7 +15,8 @@ struct PlacedProduct {
   bool starts_at_zero = false;
 };
 
-/// What the warpgroups that compute do in a step of a chain. Products are known by their place in ChainForm::inside.
+/// What the warpgroups that compute do in a step of a chain. Products are known by their place in
+/// ChainForm::inside.
 class ChainSteps {
 public:
   ChainSteps(Kernel& kernel, const Launch& launch, const ChainForm& form, const target::Gpu& gpu,
@@ -26,7 +27,8 @@ public:
 
   /// Whether the GPU has the products' instructions and TMA can bring their operands.
   bool can_run();
-  /// Gives operands and buffers of the block their places. Copies that come before the launch go to `copies`.
+  /// Gives operands and buffers of the block their places. Copies that come before the launch go to
+  /// `copies`.
   void place(const ChainOperands::Stages& stages, int64_t warps, Block& copies,
              std::vector<Mbarriers>& barriers);
 
@@ -45,7 +47,8 @@ public:
   void begin(size_t product, Block& out) const;
   /// Waits until it is done, but for the last `pending` orders, and gives back what it read.
   void end(size_t product, int64_t pending, Block& out) const;
-  /// An item of the loop, but for the orders of a product: there it is what has to be true of its operand.
+  /// An item of the loop, but for the orders of a product: there it is what has to be true of its
+  /// operand.
   Block run(size_t item);
   void run_all(const std::vector<size_t>& items, Block& out);
   /// A step up to its last product, beginning with that of the step before, if there is one.

@@ -22,7 +22,8 @@ public:
     const VarSet vars(launch.block_vars.begin(), launch.block_vars.end());
     is_uneven_ = mentions_any(steps.lo, vars) || mentions_any(steps.hi, vars);
     const int64_t rounds = (pairs() + blocks_ - 1) / blocks_;
-    // Where the last round of pairs would leave more blocks idle than this, tiles are dealt out one by one.
+    // Where the last round of pairs would leave more blocks idle than this, tiles are dealt out one
+    // by one.
     constexpr double kLeastBusy = 0.9;
     is_paired_ = is_uneven_ &&
                  static_cast<double>(pairs()) >= kLeastBusy * static_cast<double>(rounds * blocks_);
@@ -93,7 +94,8 @@ private:
     return {at(x, quotient(pair, half), out), exists};
   }
 
-  /// The last tiles of all rows, then those before them. Who had the first of a turn has the last of the next.
+  /// The last tiles of all rows, then those before them. Who had the first of a turn has the last
+  /// of the next.
   Place longest_first(const Expr& turn, Block& out) const {
     const Expr is_even = is_equal(remainder(turn, 2), 0);
     const Expr place = scalar::select(is_even, block(), int_lit(blocks_ - 1) - block());

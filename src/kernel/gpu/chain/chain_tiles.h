@@ -7,14 +7,16 @@
 
 namespace kawara::kernel {
 
-/// Blocks of a launch that each do several tiles; nothing when it is not known how many tiles there are.
+/// Blocks of a launch that each do several tiles; nothing when it is not known how many tiles there
+/// are.
 std::optional<int64_t> blocks_that_stay(const Launch&, const target::Gpu&);
 
-/// The work of one block of the launch, for all tiles that a block which stays has. `steps` is the loop inside it.
+/// The work of one block of the launch, for all tiles that a block which stays has. `steps` is the
+/// loop inside it.
 ///
-/// Tiles with the same y and z follow each other. Where the number of steps grows with x, a block takes a long tile and a
-/// short one, which together are as long as any other two; or, where there are too few tiles for
-/// that, the longest first.
+/// Tiles with the same y and z follow each other. Where the number of steps grows with x, a block
+/// takes a long tile and a short one, which together are as long as any other two; or, where there
+/// are too few tiles for that, the longest first.
 Block tiles_in_turn(Kernel&, const Launch&, const For& steps, const target::Gpu&, Block work);
 
 /// x, y and z of a tile, and whether there is one (empty: always).
@@ -26,7 +28,8 @@ struct TilePlace {
 /// The same order, for whoever writes the loop over turns.
 class TileTurns {
 public:
-  /// Nothing where `tiles_in_turn` has no loop, or where a block has a turn without a tile before one with.
+  /// Nothing where `tiles_in_turn` has no loop, or where a block has a turn without a tile before
+  /// one with.
   static std::optional<TileTurns> make(Kernel&, const Launch&, const For& steps,
                                        const target::Gpu&);
   int64_t count() const { return count_; }

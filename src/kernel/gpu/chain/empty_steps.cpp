@@ -57,7 +57,8 @@ public:
   }
 
 private:
-  /// No iteration is left of the axis in such a row: some end of it grows with the row and is at most 0 in the last of them.
+  /// No iteration is left of the axis in such a row: some end of it grows with the row and is at
+  /// most 0 in the last of them.
   bool is_empty(const TileAxis& axis, const TileAxis& rows) const {
     const std::vector<Expr> ends = operands_of(axis.hi, BinaryOp::Min);
     return std::any_of(ends.begin(), ends.end(), [&](const Expr& end) {
@@ -98,7 +99,8 @@ private:
     return old.has_value();
   }
 
-  /// The value with what is known of the row; nothing where it reads something that the step has not made.
+  /// The value with what is known of the row; nothing where it reads something that the step has
+  /// not made.
   std::optional<Expr> known(const Expr& value) const {
     bool is_known = true;
     const Expr result = scalar::rewrite(value, [&](const Expr& e) {

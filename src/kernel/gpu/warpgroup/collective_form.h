@@ -14,8 +14,8 @@ struct TileAxis {
   int64_t most = 0;
 };
 
-/// A tensor that a tile of a product reads or writes: the element (line, other) of the tile is `base` plus
-/// line along dimension `line` and the other along dimension `other`.
+/// A tensor that a tile of a product reads or writes: the element (line, other) of the tile is
+/// `base` plus line along dimension `line` and the other along dimension `other`.
 struct TileAccess {
   uint32_t buffer = 0;
   std::vector<Expr> base; ///< by dimension
@@ -28,7 +28,8 @@ struct TileNest {
   std::vector<Store> stores;
 };
 
-/// What a block does for one tile of a product whose innermost loops run as a collective instruction.
+/// What a block does for one tile of a product whose innermost loops run as a collective
+/// instruction.
 ///
 ///   nests `before`           acc[i, j] = 0
 ///   for k_0: for i: for j: for k:  # wgmma...
@@ -48,19 +49,20 @@ struct CollectiveForm {
 /// The body of a launch of one thread as such a form; nothing when it is another.
 std::optional<CollectiveForm> collective_form(const Kernel&, const Launch&);
 
-/// Iterations of a loop in steps of 1, counted from 0; nothing when no constant is known to be above them.
+/// Iterations of a loop in steps of 1, counted from 0; nothing when no constant is known to be
+/// above them.
 std::optional<TileAxis> axis_of(const For&);
 
-/// Whether running `axis` up to `full` adds only elements outside the buffer: where the axis is shorter, the
-/// buffer ends along that dimension of the access.
+/// Whether running `axis` up to `full` adds only elements outside the buffer: where the axis is
+/// shorter, the buffer ends along that dimension of the access.
 bool ends_with_buffer(const Kernel&, const TileAxis&, int64_t full, const TileAccess&,
                       size_t dimension);
 
 /// The bounds of an axis that may be below `full`, one by one.
 std::vector<Expr> short_bounds(const TileAxis&, int64_t full);
 
-/// An access that moves by one element along `line` in one dimension, and along `other` in another. `vars` are
-/// those of all loops of the tile.
+/// An access that moves by one element along `line` in one dimension, and along `other` in another.
+/// `vars` are those of all loops of the tile.
 std::optional<TileAccess> tile_access(uint32_t buffer, const std::vector<Expr>& index,
                                       uint32_t line, uint32_t other,
                                       const std::set<uint32_t>& vars);

@@ -1,5 +1,6 @@
-// Results that TMA cannot write, because rows of their tensor are no multiple of 16 bytes. A thread has pairs of elements in eight
-// rows (fragment.h), and would write 4 bytes of each at a time. By way of shared memory a warp writes whole parts of rows.
+// Results that TMA cannot write, because rows of their tensor are no multiple of 16 bytes. A thread
+// has pairs of elements in eight rows (fragment.h), and would write 4 bytes of each at a time. By
+// way of shared memory a warp writes whole parts of rows.
 
 #include "kernel/gpu/warpgroup/tile_place.h"
 
@@ -11,7 +12,8 @@ using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
 
-/// The buffer whose elements, and no other part's, make the nest's: where TMA cannot write these, they go through panels of it.
+/// The buffer whose elements, and no other part's, make the nest's: where TMA cannot write these,
+/// they go through panels of it.
 std::optional<uint32_t> TileElements::copied_part(const Work& work) const {
   if (!can_copy_ || (panels_ && !is_copied_) || !work.loads_parts || !panel_target(work))
     return std::nullopt;
@@ -32,7 +34,8 @@ std::optional<uint32_t> TileElements::copied_part(const Work& work) const {
              : std::nullopt;
 }
 
-/// Pairs of elements leave well enough without panels where there are few, or where others are read beside them.
+/// Pairs of elements leave well enough without panels where there are few, or where others are read
+/// beside them.
 bool TileElements::gains_by_panels(const Work& work) const {
   const auto to = panel_target(work);
   const Buffer& target = kernel_.buffers[to->buffer];
@@ -49,8 +52,8 @@ bool TileElements::gains_by_panels(const Work& work) const {
   return !reads_elements && rows && *rows >= kRowsOfGroup && columns && *columns >= kRowsOfGroup;
 }
 
-/// Where TMA cannot write: sums go through panels as they are, and each warp makes whole rows of results of them, its lanes
-/// neighbouring elements.
+/// Where TMA cannot write: sums go through panels as they are, and each warp makes whole rows of
+/// results of them, its lanes neighbouring elements.
 Block TileElements::through_copied_panels(const Work& work, uint32_t source) {
   is_copied_ = true;
   const TilePart& part = parts_.at(source);
@@ -65,7 +68,8 @@ Block TileElements::through_copied_panels(const Work& work, uint32_t source) {
   for (int64_t n = 0; n < count; ++n) {
     const Panel panel{scalar::simplify(group * int_lit(buffers) + int_lit(n % buffers)),
                       first[static_cast<size_t>(n)], kThreadsOfWarp};
-    // Of two buffers in turns, all have read one when they meet over the other. An odd number of panels ends with the first one.
+    // Of two buffers in turns, all have read one when they meet over the other. An odd number of
+    // panels ends with the first one.
     if (n == 0 && count % 2 == 1)
       out.emplace_back(AsyncOp{GroupBarrier{}});
     out.emplace_back(sums_to_panel(part, panel));
@@ -92,7 +96,8 @@ For TileElements::sums_to_panel(const TilePart& part, const Panel& panel) {
   return unrolled(group, panel.width / kColumnsOfGroup, std::move(body));
 }
 
-/// Whether rows of the tensor and all bounds let two neighbouring elements of a row be written as one.
+/// Whether rows of the tensor and all bounds let two neighbouring elements of a row be written as
+/// one.
 bool TileElements::has_pairs(const Work& work) const {
   const auto to = panel_target(work);
   const auto extent = scalar::constant_of(kernel_.buffers[to->buffer].shape.back());

@@ -13,7 +13,8 @@ int64_t EpilogueOperands::bytes_of_slot() const {
 }
 
 int64_t EpilogueOperands::share(int64_t room, int64_t stage, int64_t stages) {
-  // Four stages and as many panels as possible, up to four; three stages where there is no room for four.
+  // Four stages and as many panels as possible, up to four; three stages where there is no room for
+  // four.
   constexpr int64_t kFewestSlots = 2, kMostSlots = 4;
   for (; !tensors_.empty(); tensors_.pop_back())
     for (const int64_t fewest : {std::min<int64_t>(stages, 4), std::min<int64_t>(stages, 3)})

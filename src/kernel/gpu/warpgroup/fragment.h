@@ -4,8 +4,8 @@
 
 namespace kawara::kernel {
 
-/// Which elements of a tile of `64 * warpgroups` rows the threads of a collective instruction have. Threads are
-/// numbered (x, y, z) in blocks of 4 x 8 x warps, so that z is the warp:
+/// Which elements of a tile of `64 * warpgroups` rows the threads of a collective instruction have.
+/// Threads are numbered (x, y, z) in blocks of 4 x 8 x warps, so that z is the warp:
 ///
 ///   row     16 * z + 8 * half + y          half in 0..1
 ///   column  8 * group + 2 * x + place      place in 0..1

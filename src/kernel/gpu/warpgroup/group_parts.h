@@ -11,8 +11,8 @@ std::string unique_buffer_name(const Kernel&, const std::string& name);
 uint32_t add_group_buffer(Kernel&, const std::string& name, scalar::Elem,
                           const std::vector<int64_t>& shape, Scope);
 
-/// Variables that go round a ring of barriers: which slot is next, and the parity of its phase. They go on
-/// over all tiles of a block.
+/// Variables that go round a ring of barriers: which slot is next, and the parity of its phase.
+/// They go on over all tiles of a block.
 struct Ring {
   uint32_t slot = 0, parity = 0;
   int64_t stages = 1;

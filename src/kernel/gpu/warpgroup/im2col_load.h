@@ -4,8 +4,8 @@
 
 namespace kawara::kernel {
 
-/// Of an operand that is an image under a window (Buffer::window): TMA can bring places of the window one
-/// after the other, the lines of a tile.
+/// Of an operand that is an image under a window (Buffer::window): TMA can bring places of the
+/// window one after the other, the lines of a tile.
 bool can_walk(const Kernel&, const Launch&, const TileAccess&);
 
 /// Brings that many `lines` of the tile, and `depth` of their channels.

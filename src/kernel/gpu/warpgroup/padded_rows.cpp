@@ -36,7 +36,8 @@ std::optional<PaddedRows> padded_rows(Kernel& kernel, uint32_t buffer, int64_t a
   wide.shape.back() = int_lit(padded);
   kernel.buffers.push_back(std::move(wide));
   result.buffer = static_cast<uint32_t>(kernel.buffers.size() - 1);
-  // A thread writes the 16 bytes of one group; groups of all rows are counted together, so that short rows leave no thread idle.
+  // A thread writes the 16 bytes of one group; groups of all rows are counted together, so that
+  // short rows leave no thread idle.
   const int64_t groups = padded / elements;
   Launch& copy = result.copy;
   copy.blocks = {int_lit((rows * groups + kThreadsOfCopy - 1) / kThreadsOfCopy), int_lit(1),

@@ -12,8 +12,8 @@ struct PaddedRows {
   Launch copy;         ///< fills it: zeros behind each row
 };
 
-/// A copy of the buffer, of constant shape, with rows of a multiple of `alignment` bytes, of whole cache lines where that adds little; nothing
-/// where they are that already.
+/// A copy of the buffer, of constant shape, with rows of a multiple of `alignment` bytes, of whole
+/// cache lines where that adds little; nothing where they are that already.
 ///
 ///   launch blocks(1000, 4) threads(256):
 ///     if k < 784: A_padded[784*block_x + k] = A[777*block_x + k] if k < 777, else 0

@@ -119,7 +119,8 @@ Block TileElements::through_panels(const Work& work, const TileAccess& to, int64
     const int64_t buffers = buffers_of(work, width);
     const Panel panel{scalar::simplify(group * int_lit(buffers) + int_lit(n % buffers)), begin,
                       width};
-    // The buffer was read before the last store, unless an odd number of panels ended the last tile with it.
+    // The buffer was read before the last store, unless an odd number of panels ended the last tile
+    // with it.
     const int64_t pending = count == 1 || (n == 0 && count % 2 == 1) ? 0 : 1;
     out.emplace_back(If{leader(), block_of(AsyncOp{AwaitBulkStores{pending}}), {}});
     out.emplace_back(AsyncOp{GroupBarrier{}});

@@ -19,14 +19,15 @@ struct TilePart {
   Form form = Form::Elements;
 };
 
-/// Tensors that have an element for each of a result's (a residual), in shared memory: panels of the tile, 128 bytes of each row, as the
-/// result leaves. A ring of them goes on over panels and tiles.
+/// Tensors that have an element for each of a result's (a residual), in shared memory: panels of
+/// the tile, 128 bytes of each row, as the result leaves. A ring of them goes on over panels and
+/// tiles.
 struct PanelSources {
   uint32_t result = 0; ///< whose panels they follow
   std::map<uint32_t, uint32_t>
       panels; ///< by tensor: [slots, rows of the tile, elements of 128 bytes]
-  /// By tensor: elements of a few groups of columns, which a thread loads before it stores any: compilers do not know that what it
-  /// stores to shared memory lies elsewhere.
+  /// By tensor: elements of a few groups of columns, which a thread loads before it stores any:
+  /// compilers do not know that what it stores to shared memory lies elsewhere.
   std::map<uint32_t, uint32_t> ahead;
   Ring ring;
   uint32_t full = 0,
@@ -35,8 +36,9 @@ struct PanelSources {
 
 /// Nests over a tile, each thread doing the elements that it has.
 ///
-/// A tensor that TMA can write gets its elements by way of a shared buffer, 128 bytes of each row at a
-/// time and two such panels in turns, so that the next tile's products run while they are written.
+/// A tensor that TMA can write gets its elements by way of a shared buffer, 128 bytes of each row
+/// at a time and two such panels in turns, so that the next tile's products run while they are
+/// written.
 class TileElements {
 public:
   /// Columns whose sources are loaded at once.
@@ -46,34 +48,37 @@ public:
   TileElements(Kernel& kernel, const Launch& launch, int64_t rows)
       : kernel_(kernel), launch_(launch), rows_(rows) {}
 
-  /// There is shared memory for panels of 16 KiB a warpgroup. Then a tensor that TMA cannot write also gets its elements by way of panels:
-  /// threads that have neighbouring elements of a row write them.
+  /// There is shared memory for panels of 16 KiB a warpgroup. Then a tensor that TMA cannot write
+  /// also gets its elements by way of panels: threads that have neighbouring elements of a row
+  /// write them.
   void allow_copied_panels() { can_copy_ = true; }
   void set_part(uint32_t buffer, TilePart part) { parts_[buffer] = part; }
   const TilePart* part_of(uint32_t buffer) const;
 
-  /// A nest over `columns` columns, and whether buffers that have parts are read and written there, or
-  /// where they are.
+  /// A nest over `columns` columns, and whether buffers that have parts are read and written there,
+  /// or where they are.
   struct Work {
     TileNest nest;
     int64_t columns = 0;
     bool loads_parts = true, stores_parts = true;
   };
   Block run(const Work&);
-  /// Tensors that `work` reads at the very elements of the result that it writes by panels, with elements as wide: what TMA
-  /// can bring beforehand, panel by panel. Empty where results do not leave by panels.
+  /// Tensors that `work` reads at the very elements of the result that it writes by panels, with
+  /// elements as wide: what TMA can bring beforehand, panel by panel. Empty where results do not
+  /// leave by panels.
   std::vector<TileAccess> sources_of(const Work&) const;
   /// The first column of each panel by which the result of `work` leaves.
   std::vector<int64_t> panels_of(const Work&) const;
-  /// Asks the L1 for what `work` reads along its columns alone (a bias): otherwise results wait for it, panel after panel.
+  /// Asks the L1 for what `work` reads along its columns alone (a bias): otherwise results wait for
+  /// it, panel after panel.
   Block ask_ahead(const Work&) const;
   void set_sources(PanelSources sources) { sources_ = std::move(sources); }
   /// It touches nothing but parts, and so needs no bounds.
   bool is_private(const Work&) const;
   /// Stores of `nest` to every row, its columns left out.
   Block run_rows(const TileNest& nest);
-  /// For every element outside the bounds of the nest's columns: its part of the buffer becomes `value`. Only
-  /// where some row of the warp has such elements.
+  /// For every element outside the bounds of the nest's columns: its part of the buffer becomes
+  /// `value`. Only where some row of the warp has such elements.
   Block fill_outside(const TileNest& nest, int64_t columns, uint32_t buffer, const Expr& value);
   /// Whether some row of this warp ends before `columns`; nothing when none ever does.
   Expr is_partial(const TileNest& nest, int64_t columns) const;

@@ -4,8 +4,8 @@
 
 namespace kawara::kernel {
 
-/// The nests around a product's reduction: results begin in each thread's private buffer, and leave it
-/// through what the nests compute.
+/// The nests around a product's reduction: results begin in each thread's private buffer, and leave
+/// it through what the nests compute.
 class TileResults {
 public:
   /// `part`: the private buffer that stands for the result. Tiles have `rows` and `columns`.
@@ -17,7 +17,8 @@ public:
     elements_.allow_copied_panels();
   }
 
-  /// What the first nest after the reduction that reads such tensors reads of them (TileElements::sources_of), for its panels.
+  /// What the first nest after the reduction that reads such tensors reads of them
+  /// (TileElements::sources_of), for its panels.
   EpilogueOperands sources() const;
   void set_sources(PanelSources sources);
   Block before();                 ///< the reduction

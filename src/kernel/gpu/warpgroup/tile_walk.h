@@ -5,8 +5,8 @@
 
 namespace kawara::kernel {
 
-/// Which tiles of a launch its blocks compute, one after the other: as many blocks as fit, neighbours in time near each other. Blocks of a
-/// cluster compute neighbours at the same time.
+/// Which tiles of a launch its blocks compute, one after the other: as many blocks as fit,
+/// neighbours in time near each other. Blocks of a cluster compute neighbours at the same time.
 ///
 ///   before   launch blocks(16, 32): work(block_x, block_y)
 ///   after    launch blocks(132):
@@ -15,7 +15,8 @@ namespace kawara::kernel {
 ///                work(tile_x, tile_y)
 class TileWalk {
 public:
-  /// `launch` has a block for each tile, of `rows` rows. Where their number is not constant there is no walk: blocks stay as they are.
+  /// `launch` has a block for each tile, of `rows` rows. Where their number is not constant there
+  /// is no walk: blocks stay as they are.
   TileWalk(Kernel&, const Launch& launch, int64_t rows, std::optional<target::TileCluster>,
            int64_t multiprocessors);
 

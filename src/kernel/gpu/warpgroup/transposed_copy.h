@@ -11,8 +11,8 @@ struct TransposedCopy {
   Launch copy; ///< fills it
 };
 
-/// A copy of the buffer, of constant shape and two dimensions or more. Squares of 32 x 32 elements go through shared memory, so
-/// that neighbouring threads read and write neighbouring elements.
+/// A copy of the buffer, of constant shape and two dimensions or more. Squares of 32 x 32 elements
+/// go through shared memory, so that neighbouring threads read and write neighbouring elements.
 ///
 ///   launch blocks(128, 128) threads(32, 8):
 ///     shared square: f32[32, 32]:

@@ -165,14 +165,16 @@ private:
     return !buffer.window && row && *row * scalar::bytes_of(buffer.elem) % kLineBytes != 0;
   }
 
-  /// A reduction of one step has no loop that could say how many: the ring goes on over tiles and the loops around.
+  /// A reduction of one step has no loop that could say how many: the ring goes on over tiles and
+  /// the loops around.
   int64_t stages_that_fit() const {
     const int64_t stage = bytes_of_tile(form_.a, rows_) + bytes_of_tile(form_.b, columns_);
     return std::clamp<int64_t>(room() / stage, 2, kMostStages);
   }
 
-  /// Of the right operand, when it stays in shared memory because all tiles of a block, several of them, read the same of it; 0
-  /// when it comes with every step, because there is no room or the tiles differ.
+  /// Of the right operand, when it stays in shared memory because all tiles of a block, several of
+  /// them, read the same of it; 0 when it comes with every step, because there is no room or the
+  /// tiles differ.
   int64_t steps_to_hold() const {
     constexpr int64_t kFewestStages = 4;
     const auto tiles = tile_count();
@@ -244,7 +246,8 @@ private:
     return access.line + 1 == kernel_.buffers[access.buffer].shape.size();
   }
 
-  /// Tensor cores take operands whose reduction runs down the rows only where elements have two bytes.
+  /// Tensor cores take operands whose reduction runs down the rows only where elements have two
+  /// bytes.
   bool can_be_transposed(const TileAccess& access) const {
     return scalar::bytes_of(kernel_.buffers[access.buffer].elem) == 2;
   }
@@ -358,7 +361,8 @@ private:
     return out;
   }
 
-  /// The step of the right operand that stays, which comes with the first tile: a counter that goes on over all tiles says so.
+  /// The step of the right operand that stays, which comes with the first tile: a counter that goes
+  /// on over all tiles says so.
   void add_held(Block& out) {
     const uint32_t count = add_variable(kernel_, "copy_step", scalar::kIndex);
     counters_.emplace_back(Define{count, int_lit(0)});

@@ -94,7 +94,8 @@ private:
     return bytes;
   }
 
-  /// Rows of a chunk: of the divisors of all rows the largest one that fits and leaves no thread with more than others.
+  /// Rows of a chunk: of the divisors of all rows the largest one that fits and leaves no thread
+  /// with more than others.
   std::optional<int64_t> rows_of_chunk(const ResidentRows& rows) const {
     const auto all = scalar::constant_of(tensor(rows.temp).shape[rows.temp_dim]);
     const int64_t bytes = tensor_bytes(schedule_, rows.temp), cores = environment_.cpu.cores;
@@ -126,7 +127,8 @@ private:
     return {text(id).name, schedule_.order[at].name + suffix};
   }
 
-  /// No row is needed by two chunks, so all nests are cut alike and run in one loop over chunks, with room for the temps of one.
+  /// No row is needed by two chunks, so all nests are cut alike and run in one loop over chunks,
+  /// with room for the temps of one.
   void add_chunks(WindowChunks& chunks, const ResidentRows& rows, int64_t size) const {
     std::set<LoopId> nests;
     std::vector<LoopName> cuts;

@@ -58,10 +58,12 @@ namespace {
 
 /// Rows of results in a chunk: with fewer, too many rows would be made twice.
 constexpr int64_t kLeastRows = 4;
-/// Channels that could be made in the time that it takes to bring together what all of a part's are made of.
+/// Channels that could be made in the time that it takes to bring together what all of a part's are
+/// made of.
 constexpr int64_t kBrought = 1;
 
-/// The window that a statement reduces: the iterator over its rows and the dimension of the temp that those are in.
+/// The window that a statement reduces: the iterator over its rows and the dimension of the temp
+/// that those are in.
 struct Window {
   uint32_t temp = 0, iterator = 0;
   size_t dim = 0;
@@ -110,9 +112,10 @@ private:
     int64_t rows = 0, channels = 0;
   };
 
-  /// Chunks leave the rows of the temp that they need in the L2, and every thread with as many as any other. Rows that two
-  /// of them need are made twice, of fewer channels where chunks have not all of them; what those are made of is then brought
-  /// together for each part of them. Nothing where all of the temp fits that cache.
+  /// Chunks leave the rows of the temp that they need in the L2, and every thread with as many as
+  /// any other. Rows that two of them need are made twice, of fewer channels where chunks have not
+  /// all of them; what those are made of is then brought together for each part of them. Nothing
+  /// where all of the temp fits that cache.
   std::optional<Chunk> chunk_of(const Window& window, int64_t rows, int64_t channels) const {
     const program::Tensor& temp = tensor(window.temp);
     int64_t bytes = scalar::bytes_of(temp.elem);
@@ -193,7 +196,8 @@ private:
     return static_cast<size_t>(at - rows.begin());
   }
 
-  /// Chunks of rows, with what each needs right before it. `parted`: the loop of which only a part is still inside.
+  /// Chunks of rows, with what each needs right before it. `parted`: the loop of which only a part
+  /// is still inside.
   void add_chunks(std::vector<Directive>& plan, const WindowChunks& chunks, size_t depth,
                   int64_t rows, std::optional<size_t> parted) const {
     const StmtId reader = chunks.reader;
@@ -211,7 +215,8 @@ private:
         }
   }
 
-  /// The loop over a dimension of the temps, in a statement that makes one of them or the reader's result.
+  /// The loop over a dimension of the temps, in a statement that makes one of them or the reader's
+  /// result.
   std::optional<size_t> channels_of(StmtId id, const WindowChunks& chunks, size_t dim) const {
     const program::Statement& own = text(chunks.reader);
     size_t at = dim;

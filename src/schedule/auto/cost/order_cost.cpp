@@ -15,8 +15,8 @@ using poly::TreeNode;
 namespace {
 
 constexpr int64_t kUnknownTrips = 1000;
-/// What bringing in an element costs beside a unit-stride access to a near one, when its tensor does not
-/// stay in the L2 from one nest to the next.
+/// What bringing in an element costs beside a unit-stride access to a near one, when its tensor
+/// does not stay in the L2 from one nest to the next.
 constexpr double kMemoryWeight = 1.0;
 
 double extent_of(const Schedule& schedule, LoopId loop) {
@@ -24,8 +24,8 @@ double extent_of(const Schedule& schedule, LoopId loop) {
   return static_cast<double>(run.value_or(kUnknownTrips));
 }
 
-/// What the accesses of one instance cost on average: by how they move along the innermost loop, less
-/// where an unrolled loop around keeps them in a register.
+/// What the accesses of one instance cost on average: by how they move along the innermost loop,
+/// less where an unrolled loop around keeps them in a register.
 double access_cost(const Schedule& schedule, StmtId id, const std::vector<LoopId>& path) {
   std::vector<double> cost;
   for (const Move move : moves_of(schedule.scop, schedule.order, id, path.size() - 1))

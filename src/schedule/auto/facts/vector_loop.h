@@ -7,10 +7,12 @@ namespace kawara::schedule {
 /// The loop of the nest that runs in lanes; nothing where none can.
 std::optional<size_t> best_vector_loop(const NestFacts&);
 
-/// A vector loop is cut for threads, where no other loop is shared, if it has at least so many iterations.
+/// A vector loop is cut for threads, where no other loop is shared, if it has at least so many
+/// iterations.
 inline constexpr int64_t kLongLanes = 512;
 
-/// Terms of a loop from which on it pays to have sums in so many lanes, and to add these up at the end.
+/// Terms of a loop from which on it pays to have sums in so many lanes, and to add these up at the
+/// end.
 inline int64_t fewest_terms(int64_t lanes) {
   constexpr int64_t kManyVectors = 64;
   return kManyVectors * lanes;

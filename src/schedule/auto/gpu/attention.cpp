@@ -86,7 +86,8 @@ private:
     return chain;
   }
 
-  /// What is computed between the products reads no other tensor element by element, which takes addresses.
+  /// What is computed between the products reads no other tensor element by element, which takes
+  /// addresses.
   bool needs_few_registers() const {
     return std::all_of(joined_.chain.members.begin(), joined_.chain.members.end(), [&](StmtId id) {
       const auto loads = scalar::loads_in(text(id).value);
@@ -118,7 +119,8 @@ private:
     return is_first && has_boxes(scores_) && has_boxes(sums_) && width_of_sums().has_value();
   }
 
-  /// Every operand that is no temp of the chain is a tensor of constant shape, read in boxes along its rows.
+  /// Every operand that is no temp of the chain is a tensor of constant shape, read in boxes along
+  /// its rows.
   bool has_boxes(StmtId id) const {
     const std::vector<const scalar::Load*> loads = scalar::loads_in(text(id).value);
     return loads.size() == 2 && std::all_of(loads.begin(), loads.end(), [&](const auto* load) {
@@ -151,8 +153,8 @@ private:
     return columns && depth ? std::optional(whole_boxes(*columns)) : std::nullopt;
   }
 
-  /// Where a row ends before the last block of its tile, or within one, zeros are multiplied with what the row does not see; that
-  /// counts where an infinity may lie there.
+  /// Where a row ends before the last block of its tile, or within one, zeros are multiplied with
+  /// what the row does not see; that counts where an infinity may lie there.
   bool may_reach_over_rows() const {
     const std::vector<LoopId> loops = loops_in_block(joined_.chain.maximum);
     if (loops.size() != 2 || !do_rows_begin_together())

@@ -63,8 +63,8 @@ std::vector<PlainChoice> choices_for(const Schedule& schedule, const Product& pr
     if (!is_product_of_f32(schedule, product) || rows % tiles.rows != 0 ||
         lanes % tiles.lanes != 0 || depth % (parts * tiles.depth) != 0)
       continue;
-    // Of an operand that is not transposed, threads of a warp read neighbouring rows of shared memory without waiting for
-    // each other.
+    // Of an operand that is not transposed, threads of a warp read neighbouring rows of shared
+    // memory without waiting for each other.
     const auto neighbours = [&](uint32_t operand) {
       const bool is_transposed = tiles.turns && schedule.scop.tensors[operand].shape.size() == 2;
       return is_transposed || !runs_along(schedule, product, operand) ? 4 : 1;
@@ -115,8 +115,9 @@ std::vector<ProductTiles> plain_tiles(const Schedule& schedule, const Product& p
   std::vector<ProductTiles> order;
   for (const PlainChoice& choice : choices_for(schedule, product, batches, 1, gpu))
     order.push_back(choice.tiles);
-  // Of a row that ends within a thread's neighbours, each thread has single elements: where its last group ends is known before it
-  // runs, so that sums stay in registers and each has one copy of its text.
+  // Of a row that ends within a thread's neighbours, each thread has single elements: where its
+  // last group ends is known before it runs, so that sums stay in registers and each has one copy
+  // of its text.
   const int64_t lanes = product.extents[product.lanes];
   for (ProductTiles tiles : kTilesOfOthers) {
     while (tiles.width > 1 && lanes % tiles.width != 0)

@@ -29,7 +29,8 @@ std::vector<LoopId> loops_in(const std::vector<TreeNode>& body) {
 
 /// Sums of fewer terms stay with one thread.
 constexpr int64_t kSumForThreads = 256;
-/// From here on one block is too slow: it reads about 100 GB/s, and another launch takes a microsecond.
+/// From here on one block is too slow: it reads about 100 GB/s, and another launch takes a
+/// microsecond.
 constexpr int64_t kSumForBlocks = 1 << 15;
 /// Terms of a block's part.
 constexpr int64_t kLeastSumOfBlock = 4096;
@@ -92,7 +93,8 @@ private:
 
   bool is_there(LoopId loop) const { return poly::find_node(schedule_.order, loop) != nullptr; }
 
-  /// Products of a few rows among what the loop holds. What is around them stays as it is when there is none.
+  /// Products of a few rows among what the loop holds. What is around them stays as it is when
+  /// there is none.
   void skinny(LoopId loop) {
     if (!is_there(loop) || !has_update(loop))
       return;
@@ -206,8 +208,8 @@ private:
     });
   }
 
-  /// Nests over the same rows that follow each other become one, where the rows stay parallel. Iterations with more
-  /// inside (channels of an image) are too few and too long for that.
+  /// Nests over the same rows that follow each other become one, where the rows stay parallel.
+  /// Iterations with more inside (channels of an image) are too few and too long for that.
   void join_rows() {
     std::optional<LoopId> last;
     for (const LoopId loop : loops_in(schedule_.order.body)) {
@@ -230,7 +232,8 @@ private:
     }
   }
 
-  /// One sum over a loop that nothing stands around: blocks add up parts of a long one, the threads of a block the rest.
+  /// One sum over a loop that nothing stands around: blocks add up parts of a long one, the threads
+  /// of a block the rest.
   bool bind_sum(const Nest& nest, const NestFacts& facts) {
     const int64_t extent = facts.extents[0];
     const StmtId sum = nest.statements.front();

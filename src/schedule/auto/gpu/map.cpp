@@ -16,10 +16,11 @@ constexpr int64_t kLeastThreads = 32;
 constexpr int64_t kLeastWidth = 2;
 constexpr int64_t kShortRow = 16;
 constexpr size_t kManyLoads = 8; ///< for one element
-/// Groups of 16 bytes of a thread that has the same columns of several rows, where that saves loads; pieces of a row that
-/// are shorter than 16 bytes.
+/// Groups of 16 bytes of a thread that has the same columns of several rows, where that saves
+/// loads; pieces of a row that are shorter than 16 bytes.
 constexpr int64_t kGroupsOfThread = 2, kMostPieces = 8;
-/// Threads of a multiprocessor that are left at least when each has several pieces, or several rows.
+/// Threads of a multiprocessor that are left at least when each has several pieces, or several
+/// rows.
 constexpr int64_t kThreadsWithPieces = 1024, kThreadsWithRows = 4096;
 /// Of a grid in y and z.
 constexpr int64_t kMostBlocks = 65535;
@@ -76,10 +77,12 @@ private:
         is_wide && serial_inside().empty()
             ? gpu_vector_width(schedule_, nest_.statements, x.extent, nest_.depth + x.position)
             : 1;
-    // Elements of a short row that differ by divisions: a thread that has them all divides constants.
+    // Elements of a short row that differ by divisions: a thread that has them all divides
+    // constants.
     if (is_wide && is_short_and_divided(x))
       width = x.extent;
-    // Few elements that much is read for are better spread over multiprocessors than in wide groups.
+    // Few elements that much is read for are better spread over multiprocessors than in wide
+    // groups.
     while (reads_much() && width > kLeastWidth &&
            threads_in_all(width) < gpu_.multiprocessors * kLeastThreads)
       width /= 2;
@@ -207,7 +210,8 @@ private:
     return plan.list();
   }
 
-  /// Where 16 bytes at a time are not possible, several pieces of a row that are under way together.
+  /// Where 16 bytes at a time are not possible, several pieces of a row that are under way
+  /// together.
   int64_t pieces_of_thread(const Item& x, int64_t width, int64_t across) const {
     if (!serial_inside().empty() || reads_much())
       return 1;

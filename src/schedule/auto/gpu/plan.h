@@ -27,13 +27,14 @@ private:
 /// Applies all of the directives or none; whether it did.
 bool try_plan(Schedule&, const std::vector<Directive>&, const Environment&);
 
-/// Elements of the widest element that the statements touch in 16 bytes; in 8, 4 or 2 where a loop of that extent does
-/// not hold whole groups of them. With a row: of those elements only whose tensors the row's loop walks through.
+/// Elements of the widest element that the statements touch in 16 bytes; in 8, 4 or 2 where a loop
+/// of that extent does not hold whole groups of them. With a row: of those elements only whose
+/// tensors the row's loop walks through.
 int64_t gpu_vector_width(const Schedule&, const std::vector<poly::StmtId>&, int64_t extent,
                          std::optional<size_t> row = std::nullopt);
 
-/// A product of which one operand, a matrix, is used a few times only (a vector times a matrix): a matter of
-/// memory, not of arithmetic.
+/// A product of which one operand, a matrix, is used a few times only (a vector times a matrix): a
+/// matter of memory, not of arithmetic.
 struct Skinny {
   Nest nest;
   std::vector<int64_t> extents; ///< by position in the nest, as all positions below
@@ -61,15 +62,15 @@ bool bind_product(Schedule&, const Product&, const std::vector<FusedNest>& befor
 /// The same on tensor cores only.
 bool bind_collective(Schedule&, const Product&, const std::vector<FusedNest>& before,
                      const std::vector<FusedNest>& after, const Environment&);
-/// The same with the reduction in parts of that length, for tensor cores: one launch computes the parts' products,
-/// another adds them up. Binds all of it, `before` and `after` too.
+/// The same with the reduction in parts of that length, for tensor cores: one launch computes the
+/// parts' products, another adds them up. Binds all of it, `before` and `after` too.
 bool bind_product_in_parts(Schedule&, const Product&, int64_t part,
                            const std::vector<FusedNest>& before,
                            const std::vector<FusedNest>& after, const Environment&);
 /// How long the parts of the reduction should be; nothing when it is better done in one go.
 std::optional<int64_t> part_of_reduction(const Schedule&, const Product&, const Environment&);
-/// A product with few rows, with the nests that begin and finish its results. Their loops are in the order of
-/// `Skinny::result_loops`.
+/// A product with few rows, with the nests that begin and finish its results. Their loops are in
+/// the order of `Skinny::result_loops`.
 bool bind_skinny(Schedule&, const Skinny&, const std::vector<FusedNest>& before,
                  const std::vector<FusedNest>& after, const Environment&);
 /// A chain of reductions with two products (attention) in one pass on tensor cores.

@@ -150,8 +150,9 @@ private:
   std::vector<Directive> plan_;
 };
 
-/// The same for an operand of two dimensions along whose rows the reduction runs, turned on the way: threads read
-/// neighbouring rows of it in one piece. Elements come one by one, each thread of a row of them with a column of its own.
+/// The same for an operand of two dimensions along whose rows the reduction runs, turned on the
+/// way: threads read neighbouring rows of it in one piece. Elements come one by one, each thread of
+/// a row of them with a column of its own.
 bool stage_transposed(Schedule& schedule, uint32_t operand, const LoopName& at, int64_t lines,
                       const ProductTiles& tiles, const Environment& environment) {
   const program::Tensor& tensor = schedule.scop.tensors[operand];
@@ -172,7 +173,8 @@ bool stage_transposed(Schedule& schedule, uint32_t operand, const LoopName& at, 
   return true;
 }
 
-/// Copies what a step of the reduction reads of an operand to shared memory, all threads taking part.
+/// Copies what a step of the reduction reads of an operand to shared memory, all threads taking
+/// part.
 void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at,
                    const ProductTiles& tiles, const Environment& environment) {
   Schedule staged = schedule;
@@ -220,8 +222,8 @@ constexpr int64_t kStagesOfCollective = 8;
 constexpr int64_t kBytesBesides = 2048;   ///< of shared memory, for barriers and alignment
 constexpr int64_t kPanelsOfGroup = 16384; ///< bytes in which 64 rows of results wait to be written
 
-/// The iterator that an index is, but for a constant; nothing for other indices. -1: it is constant. `fixed`
-/// iterators are constants within a step.
+/// The iterator that an index is, but for a constant; nothing for other indices. -1: it is
+/// constant. `fixed` iterators are constants within a step.
 std::optional<int64_t> only_iterator(const scalar::Expr& index, const std::vector<int64_t>& fixed) {
   scalar::AffineSum sum = scalar::affine_sum(index);
   std::erase_if(sum.terms, [&](const auto& term) {
@@ -259,8 +261,8 @@ int64_t step_depth(const Schedule& schedule, const Product& product) {
   return kStepBytes / scalar::bytes_of(schedule.scop.tensors[product.left].elem);
 }
 
-/// A step of the reduction reads a box of the operand, of which one side lies along its rows; what the last box
-/// has beyond the reduction lies outside the tensor.
+/// A step of the reduction reads a box of the operand, of which one side lies along its rows; what
+/// the last box has beyond the reduction lies outside the tensor.
 bool reads_boxes(const program::Tensor& tensor, const std::vector<scalar::Expr>& index,
                  const std::vector<int64_t>& result, const std::vector<int64_t>& fixed,
                  int64_t depth, int64_t step) {

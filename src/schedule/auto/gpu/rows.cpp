@@ -26,8 +26,8 @@ constexpr int64_t kMostThreadsOfRow = 512, kUsualThreadsOfRow = 256;
 constexpr int64_t kMostThreadsOfOddRow = 1024;
 /// Elements that a thread keeps at most where twice as many threads can keep the row as well.
 constexpr int64_t kKeptOfMany = 64;
-/// Groups of neighbouring elements that are left to a thread at least when there are more threads than
-/// usual.
+/// Groups of neighbouring elements that are left to a thread at least when there are more threads
+/// than usual.
 constexpr int64_t kLeastGroups = 4;
 /// The same when there are fewer threads than usual.
 constexpr int64_t kLeastTurns = 3;
@@ -38,7 +38,8 @@ constexpr int64_t kMostWarpsOfBlock = 8;
 constexpr int64_t kRowOfWarp = 1024, kBytesOfWarp = 4096;
 /// Of a loop over rows without a known end.
 constexpr int64_t kManyRows = 1 << 20;
-/// Elements of a row that the threads of a block keep in registers, and how many one of them keeps at most.
+/// Elements of a row that the threads of a block keep in registers, and how many one of them keeps
+/// at most.
 constexpr int64_t kMostKeptOfRow = 48 << 10, kMostKept = 96;
 /// Bytes that a thread has under way where it does not keep the row.
 constexpr int64_t kBytesUnderWay = 64, kMostUnrolled = 16;
@@ -88,7 +89,8 @@ private:
     return attempt(schedule_, plan, environment_, "rows", {first_});
   }
 
-  /// Threads of a warp need no barrier between them. Longer rows have one where there are many of them.
+  /// Threads of a warp need no barrier between them. Longer rows have one where there are many of
+  /// them.
   bool is_warp_per_row() const {
     const bool has_many = rows_ >= kMostWarpsOfBlock * environment_.gpu->multiprocessors;
     return extent_ <= kRowOfWarp || (has_many && extent_ * 16 / widest_ <= kBytesOfWarp);
@@ -114,8 +116,8 @@ private:
     return std::clamp<int64_t>(threads / kLeastGroups, std::clamp(busy, kWarp, kUsualThreadsOfRow),
                                kMostThreadsOfRow);
   }
-  /// Short rows share a warp: with few rows as many threads as there are groups, so that none is idle; with
-  /// many, as few as leave the GPU half full.
+  /// Short rows share a warp: with few rows as many threads as there are groups, so that none is
+  /// idle; with many, as few as leave the GPU half full.
   int64_t threads_of_short_row(int64_t groups) const {
     auto threads = std::clamp<int64_t>(
         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups))), kFewestThreads, kWarp);

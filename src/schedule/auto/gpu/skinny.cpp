@@ -18,7 +18,8 @@ constexpr int64_t kLongDepth = 1024; ///< of which threads add up parts, however
 constexpr int64_t kWideForCollective = 16;
 constexpr int64_t kThreadsOfSkinny = 256;
 constexpr int64_t kMostThreadSums = 64; ///< that a thread keeps
-/// Steps of a thread that are written out, so that loads need not wait: along rows, and across them.
+/// Steps of a thread that are written out, so that loads need not wait: along rows, and across
+/// them.
 constexpr int64_t kTurns = 4, kTurnsAcross = 8;
 constexpr int64_t kLanesOfLine = 8; ///< threads that read a cache line together
 constexpr int64_t kLoadBytes = 16;
@@ -37,8 +38,8 @@ struct SkinnyCuts {
   int64_t columns = 1;  ///< of the result that one thread has
 };
 
-/// Threads along the rows of the matrix, which are the reduction: each has a part of a column's sum. Two warps to a
-/// column read long rows evenly; where columns are few, more.
+/// Threads along the rows of the matrix, which are the reduction: each has a part of a column's
+/// sum. Two warps to a column read long rows evenly; where columns are few, more.
 SkinnyCuts cuts_along(const Skinny& s, int64_t width, const target::Gpu& gpu) {
   const int64_t columns = s.extents[s.wide] * product_of_extents(s, s.outer);
   SkinnyCuts cuts{width, kLanesOfWarp, kThreadsOfSkinny / kLanesOfWarp, 1};
@@ -50,8 +51,9 @@ SkinnyCuts cuts_along(const Skinny& s, int64_t width, const target::Gpu& gpu) {
   return cuts;
 }
 
-/// Threads across the rows, which are neighbouring results: each has sums of some columns over a part of the
-/// reduction. A block reads whole cache lines where there are enough of them for all multiprocessors, half lines else.
+/// Threads across the rows, which are neighbouring results: each has sums of some columns over a
+/// part of the reduction. A block reads whole cache lines where there are enough of them for all
+/// multiprocessors, half lines else.
 SkinnyCuts cuts_across(const Skinny& s, int64_t width, const target::Gpu& gpu) {
   const int64_t few = product_of_extents(s, s.few);
   while (width > 1 && width * few > kMostThreadSums)
@@ -335,7 +337,8 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
       if (!s)
         continue;
       s->matrix = tensors[matrix - 1];
-      // Tensor cores want the matrix transposed where elements are not of two bytes: that costs more than it saves.
+      // Tensor cores want the matrix transposed where elements are not of two bytes: that costs
+      // more than it saves.
       const bool is_ready =
           s->is_along || scalar::bytes_of(schedule.scop.tensors[s->matrix].elem) == 2;
       const bool is_collective =

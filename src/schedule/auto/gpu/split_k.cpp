@@ -32,7 +32,8 @@ void move_before(poly::Order& order, LoopId what, LoopId where) {
   order.body.insert(place(where), std::move(moved));
 }
 
-/// Sums of the parts of each element, with what comes before and after: a thread for some neighbouring elements.
+/// Sums of the parts of each element, with what comes before and after: a thread for some
+/// neighbouring elements.
 class SumsPlanner {
 public:
   SumsPlanner(const Schedule& schedule, int64_t lanes) : schedule_(schedule) {

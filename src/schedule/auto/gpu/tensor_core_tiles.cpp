@@ -31,7 +31,8 @@ constexpr std::array<RateAt, 13> kRatesOf128Rows = {{{256, 1.0},
                                                      {96, 0.8},
                                                      {80, 0.65},
                                                      {64, 0.55}}};
-/// The right operand's reduction runs down its rows: it comes in panels of 64 columns, the last one whole.
+/// The right operand's reduction runs down its rows: it comes in panels of 64 columns, the last one
+/// whole.
 constexpr std::array<RateAt, 8> kRatesOf128RowsTransposed = {{{256, 1.0},
                                                               {240, 0.97},
                                                               {224, 0.975},
@@ -51,8 +52,8 @@ constexpr std::array<RateAt, 9> kRatesOf64Rows = {{{256, 0.93},
                                                    {64, 0.44}}};
 constexpr std::array<RateAt, 4> kRatesOf64RowsTransposed = {
     {{256, 0.94}, {192, 0.88}, {128, 0.68}, {64, 0.41}}};
-/// Three warpgroups. Slower for what they compute, but with tiles of another size there are other numbers of them.
-/// Wider ones have too few registers for what follows the product.
+/// Three warpgroups. Slower for what they compute, but with tiles of another size there are other
+/// numbers of them. Wider ones have too few registers for what follows the product.
 constexpr std::array<RateAt, 3> kRatesOf192Rows = {{{128, 0.82}, {96, 0.78}, {64, 0.63}}};
 struct RatesOfHeight {
   int64_t rows;
@@ -100,7 +101,8 @@ std::vector<Width> widths_for(const Schedule& schedule, const Product& product,
   return widths;
 }
 
-/// Multiply-adds of an element, of all loops that reduce, in time: elements of one byte take half of two's.
+/// Multiply-adds of an element, of all loops that reduce, in time: elements of one byte take half
+/// of two's.
 double length_of_reduction(const Schedule& schedule, const Product& product) {
   int64_t length = scalar::bytes_of(schedule.scop.tensors[product.left].elem);
   for (const size_t d : product.depth)
@@ -108,7 +110,8 @@ double length_of_reduction(const Schedule& schedule, const Product& product) {
   return static_cast<double>(length) / 2;
 }
 
-/// Rows of the operand in memory begin within lines of the cache. Rows that TMA cannot address are copied to whole lines before.
+/// Rows of the operand in memory begin within lines of the cache. Rows that TMA cannot address are
+/// copied to whole lines before.
 bool splits_lines(const Schedule& schedule, uint32_t operand) {
   constexpr int64_t kLine = 128, kAddressed = 16;
   const program::Tensor& tensor = schedule.scop.tensors[operand];

@@ -17,9 +17,10 @@ struct CollectiveChoice {
   double cost = 0; ///< in multiply-adds of 2-byte elements, of one multiprocessor
 };
 
-/// The tile with the least time for all multiprocessors to finish, of a product of which there are `batches`, with its
-/// reduction in so many parts; `stepped` is the loop that steps of the reduction are taken along. Nothing where no
-/// instruction computes it, or none that the numerics contract allows.
+/// The tile with the least time for all multiprocessors to finish, of a product of which there are
+/// `batches`, with its reduction in so many parts; `stepped` is the loop that steps of the
+/// reduction are taken along. Nothing where no instruction computes it, or none that the numerics
+/// contract allows.
 std::optional<CollectiveChoice> best_tile(const Schedule&, const Product&, size_t stepped,
                                           int64_t batches, int64_t parts, const Environment&);
 

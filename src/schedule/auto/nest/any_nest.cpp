@@ -193,7 +193,7 @@ private:
 
   int64_t native_lanes() const { return target::vector_lanes(cpu_, element_bytes()); }
 
-  /// Every operand is used again along some loop: more work than data (matrix products and their kin).
+  /// Every operand is used again along some loop: more work than data, as in matrix products.
   bool is_contraction() const {
     if (!parts_.vector || !parts_.rows || parts_.rest.empty() || nest_.statements.size() != 1)
       return false;
@@ -217,8 +217,9 @@ private:
     return plan;
   }
 
-  /// Short rows are added up element by element: there are registers for all the sums. Loops outside, each with sums of its own, stay
-  /// there; narrow vectors walk along such rows with several of them at once.
+  /// Short rows are added up element by element: there are registers for all the sums. Loops
+  /// outside, each with sums of its own, stay there; narrow vectors walk along such rows with
+  /// several of them at once.
   std::optional<size_t> sums_columns() const {
     constexpr int64_t kShortestSum = 8, kMostSums = 16;
     if (!parts_.vector || reduces(*parts_.vector) || nest_.statements.size() != 1 ||
@@ -261,7 +262,7 @@ private:
     return plan;
   }
 
-  /// Rows and lanes that fill the register file: rows x (lanes / W) accumulators and their operands.
+  /// Rows and lanes that fill the register file: rows x (lanes / W) accumulators and operands.
   int64_t register_rows() const { return cpu_.vector_registers >= 32 ? 8 : 4; }
   int64_t register_lanes() const { return (cpu_.vector_registers >= 32 ? 3 : 2) * native_lanes(); }
 
@@ -316,8 +317,9 @@ private:
     });
   }
 
-  /// Lanes innermost, several iterations of the loop outside them at once, so that what stays in place
-  /// along that loop is loaded once for all of them. Functions have vectors side by side already.
+  /// Lanes innermost, several iterations of the loop outside them at once, so that what stays in
+  /// place along that loop is loaded once for all of them. Functions have vectors side by side
+  /// already.
   std::vector<Directive> jammed() const {
     const size_t u = parts_.rest.back();
     const size_t v = *parts_.vector;
@@ -350,7 +352,8 @@ private:
            facts_.extents[v] >= kLongLanes;
   }
 
-  /// Whether the first statement's access moves along all loops: none reads the same elements again.
+  /// Whether the first statement's access moves along all loops: none reads the same elements
+  /// again.
   bool is_read_once(size_t access) const {
     for (size_t k = 0; k < nest_.loops.size(); ++k)
       if (moves_of(schedule_.scop, schedule_.order, nest_.statements.front(),
@@ -359,7 +362,8 @@ private:
     return true;
   }
 
-  /// Short rows that come from memory are one stream; several at once would be as many, each of which ends soon.
+  /// Short rows that come from memory are one stream; several at once would be as many, each of
+  /// which ends soon.
   bool streams_rows(size_t u, size_t v) const {
     if (cuts_lanes(v))
       return false;
@@ -415,15 +419,17 @@ private:
     return plan;
   }
 
-  /// A short sum stays unmarked: the code generator may reassociate it, and picks lanes and accumulators to fit; with wide vectors
-  /// it leaves much of a middle-sized one over. A greatest or smallest value it leaves as one chain, because of NaN.
+  /// A short sum stays unmarked: the code generator may reassociate it, and picks lanes and
+  /// accumulators to fit; with wide vectors it leaves much of a middle-sized one over. A greatest
+  /// or smallest value it leaves as one chain, because of NaN.
   bool is_long_reduction(size_t v) const {
     bool chooses = true;
     for (const poly::StmtId id : nest_.statements) {
       const scalar::ReduceOp op = schedule_.scop[id].text.op;
       chooses = chooses && (op == scalar::ReduceOp::Max || op == scalar::ReduceOp::Min);
     }
-    // Left alone, rows of such a sum run in lanes and are gathered element by element, where vectors are whole lines (docs/notes/short_sums.md).
+    // Left alone, rows of such a sum run in lanes and are gathered element by element, where
+    // vectors are whole lines (docs/notes/short_sums.md).
     const bool is_line = cpu_.vector_bytes >= cpu_.caches.line;
     const int64_t many =
         is_line ? native_lanes() : std::min<int64_t>(16 * native_lanes(), kShortSum);
@@ -432,8 +438,8 @@ private:
             facts_.extents[v] >= (chooses ? kFewVectors * native_lanes() : many));
   }
 
-  /// Vectors side by side hide latency: two of plain arithmetic, or a cache line of a large result, four where each waits for its own last
-  /// result, more of functions.
+  /// Vectors side by side hide latency: two of plain arithmetic, or a cache line of a large result,
+  /// four where each waits for its own last result, more of functions.
   int64_t vectors_at_once(size_t v, bool is_reduction) const {
     constexpr int64_t kPlain = 2;
     int64_t functions = 0;

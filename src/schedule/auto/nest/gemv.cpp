@@ -5,11 +5,14 @@
 namespace kawara::schedule {
 namespace {
 
-/// Rows that pay for the copy, vectors of a row that pay for adding up lanes, and products that pay for threads.
+/// Rows that pay for the copy, vectors of a row that pay for adding up lanes, and products that pay
+/// for threads.
 constexpr int64_t kDotRows = 8, kDotVectors = 4, kDotThreads = 32768;
 
-/// With vectors of a whole line, one of a row pays for adding up its lanes, and a copy that is kept from call to call pays for itself with
-/// a single row, and one column with elements in rows of their own. Columns far apart come into such vectors element by element, which takes two to five times as long (docs/notes/short_sums.md).
+/// With vectors of a whole line, one of a row pays for adding up its lanes, and a copy that is kept
+/// from call to call pays for itself with a single row, and one column with elements in rows of
+/// their own. Columns far apart come into such vectors element by element, which takes two to five
+/// times as long (docs/notes/short_sums.md).
 struct Shortest {
   int64_t rows, columns, vectors;
 };

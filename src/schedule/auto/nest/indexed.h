@@ -8,8 +8,8 @@ namespace kawara::schedule {
 bool depends_on_data(const Schedule&, const Nest&);
 bool depends_on_data(const poly::Scop&);
 
-/// The default schedule of a program with indices that are read from data: the order and the marks of loops alone, nest by nest. Nothing for
-/// other programs.
+/// The default schedule of a program with indices that are read from data: the order and the marks
+/// of loops alone, nest by nest. Nothing for other programs.
 std::optional<Schedule> indexed_schedule(const Schedule&, const Environment&);
 
 /// What the judge says.

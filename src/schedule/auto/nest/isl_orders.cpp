@@ -14,12 +14,12 @@ using poly::StmtId;
 namespace {
 
 /// isl's scheduler is asked for orders that bring nests together; it may take this many operations.
-/// One of them can be a pivot of a whole table, of numbers that grow with each: of 100,000 the last half took 28 s. The orders
-/// that are worth having take less than 40,000.
+/// One of them can be a pivot of a whole table, of numbers that grow with each: of 100,000 the last
+/// half took 28 s. The orders that are worth having take less than 40,000.
 constexpr unsigned long kSchedulerQuota = 40'000;
 
-/// Several nests, few enough statements and loops that the scheduler answers in a fraction of a second:
-/// with the six loops of a convolution it takes minutes, whatever its quota.
+/// Several nests, few enough statements and loops that the scheduler answers in a fraction of a
+/// second: with the six loops of a convolution it takes minutes, whatever its quota.
 bool may_fuse(const Schedule& schedule) {
   constexpr size_t kFewStatements = 4, kFewLoops = 4;
   const auto& statements = schedule.scop.statements;
@@ -28,8 +28,8 @@ bool may_fuse(const Schedule& schedule) {
                      [](const poly::ScopStatement& s) { return s.text.iters.size() <= kFewLoops; });
 }
 
-/// Every row is an iterator plus a constant. Skewed orders, and statements that run in one iteration of
-/// a loop only, cost more in loop bounds than they gain here.
+/// Every row is an iterator plus a constant. Skewed orders, and statements that run in one
+/// iteration of a loop only, cost more in loop bounds than they gain here.
 bool is_plain(const poly::Scop& scop, const Order& order) {
   for (uint32_t s = 0; s < scop.statements.size(); ++s)
     for (size_t row = 0; row < order.rows[s].size(); ++row)

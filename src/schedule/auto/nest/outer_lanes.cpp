@@ -17,7 +17,8 @@ using poly::StmtId;
 
 namespace {
 
-/// Vectors of a strip: as many as wait for each other's latency, and are held in registers with the temps beside them.
+/// Vectors of a strip: as many as wait for each other's latency, and are held in registers with the
+/// temps beside them.
 constexpr int64_t kVectors = 4;
 /// A loop that is shorter has no lanes worth having.
 constexpr int64_t kShort = 16;
@@ -46,8 +47,8 @@ std::optional<LoopId> loop_around_several(const Schedule& schedule, LoopId loop)
 
 /// What loops inside are like.
 struct Inside {
-  bool has_lanes =
-      false; ///< some can run in lanes, or be tiled, itself: it is long, and its iterations need no order but that of a sum or scan
+  bool has_lanes = false; ///< some can run in lanes, or be tiled, itself: it is long, and its
+                          ///< iterations need no order but that of a sum or scan
   bool has_steps = false; ///< some iterations follow each other
 };
 
@@ -78,7 +79,8 @@ struct Strip {
   int64_t width = 0; ///< of its vectors
 };
 
-/// Whether a loop inside goes from row to row of a tensor that the L2 does not hold: short pieces of rows would be fetched one by one.
+/// Whether a loop inside goes from row to row of a tensor that the L2 does not hold: short pieces
+/// of rows would be fetched one by one.
 bool steps_through_memory(const Schedule& schedule, LoopId loop,
                           const std::vector<StmtId>& statements, const target::Cpu& cpu) {
   const size_t depth = *poly::depth_of(schedule.order, loop);

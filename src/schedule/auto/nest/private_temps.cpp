@@ -30,8 +30,8 @@ bool stays_along(const Schedule& schedule, const Access& access, size_t depth) {
   });
 }
 
-/// Text alone: the loops in which a temp's elements are written anew and read, innermost first. Programs without such temps, most of
-/// those made of operators, are left here.
+/// Text alone: the loops in which a temp's elements are written anew and read, innermost first.
+/// Programs without such temps, most of those made of operators, are left here.
 std::vector<LoopId> reusing_loops(const Schedule& schedule, const std::vector<Access>& accesses,
                                   const Access& write) {
   const std::vector<LoopId> path = poly::path_of(schedule.order, write.statement);
@@ -73,8 +73,9 @@ bool may_be_inlined(const Schedule& schedule, const Uses& uses) {
              poly::path_of(schedule.order, *uses.readers.begin());
 }
 
-/// Tensors of which each iteration of the loop writes, for each of the temp's elements, an element of its own with that value in it, as text shows
-/// it. Values in an element that iterations share would keep them in order as before.
+/// Tensors of which each iteration of the loop writes, for each of the temp's elements, an element
+/// of its own with that value in it, as text shows it. Values in an element that iterations share
+/// would keep them in order as before.
 std::set<uint32_t> results_of(const Schedule& schedule, uint32_t temp, LoopId loop) {
   const size_t depth = *poly::depth_of(schedule.order, loop) + 1;
   const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
@@ -152,7 +153,8 @@ private:
     return false;
   }
 
-  /// Gives iterations of the loop their copies, of the temp or, where others use that as well, of a new one.
+  /// Gives iterations of the loop their copies, of the temp or, where others use that as well, of a
+  /// new one.
   std::optional<uint32_t> copied(const StoreAt& directive) {
     const std::vector<program::Tensor>& tensors = schedule_.scop.tensors;
     const auto tensor = std::find_if(tensors.begin(), tensors.end(), [&](const program::Tensor& t) {
@@ -203,7 +205,8 @@ private:
     return false;
   }
 
-  /// More dimensions than any tensor of the caller: where loops come apart, all of them may be live at once.
+  /// More dimensions than any tensor of the caller: where loops come apart, all of them may be live
+  /// at once.
   bool has_too_many_elements(uint32_t temp) const {
     size_t most = 0;
     for (const program::Tensor& tensor : schedule_.scop.tensors)
@@ -212,8 +215,9 @@ private:
     return schedule_.scop.tensors[temp].shape.size() > most;
   }
 
-  /// Copies that let no loop run in any order only take memory. A scalar's are few: it is enough when a part of the loop can, by itself.
-  /// Where iterations have copies of a result, too, values may lie in those.
+  /// Copies that let no loop run in any order only take memory. A scalar's are few: it is enough
+  /// when a part of the loop can, by itself. Where iterations have copies of a result, too, values
+  /// may lie in those.
   void keep_useful_copies(const Schedule& before) {
     std::vector<bool> is_useful;
     for (const Copied& copied : copied_) {

@@ -10,8 +10,9 @@
 namespace kawara::schedule {
 namespace {
 
-/// Lanes from which on a scan is ahead of one chain, and of four chains side by side: by the steps that it takes and the
-/// latency of the one that waits (docs/notes/blocked_scans.md has what was measured).
+/// Lanes from which on a scan is ahead of one chain, and of four chains side by side: by the steps
+/// that it takes and the latency of the one that waits (docs/notes/blocked_scans.md has what was
+/// measured).
 constexpr int64_t kLanesOfScan = 4, kLanesBesideRows = 8;
 /// A shorter scan is over before its vectors are worth it.
 constexpr int64_t kFewVectors = 4;

@@ -7,12 +7,13 @@
 
 namespace kawara::schedule {
 
-/// Rows side by side where each is a recurrence and lanes would load element by element: four chains hide the latency of two dependent
-/// multiply-adds (a Neoverse-V1, 18 November 2026: 31 ms one by one, 18 with two rows, 10.4 with four, 9.9 with eight).
+/// Rows side by side where each is a recurrence and lanes would load element by element: four
+/// chains hide the latency of two dependent multiply-adds (a Neoverse-V1, 18 November 2026: 31 ms
+/// one by one, 18 with two rows, 10.4 with four, 9.9 with eight).
 inline constexpr int64_t kJammedRows = 4;
 
-/// Unroll-and-jam for recurrences along contiguous rows. Lanes over the rows load and store element by element; several chains side by
-/// side hide the latency instead, and each walks its own row:
+/// Unroll-and-jam for recurrences along contiguous rows. Lanes over the rows load and store element
+/// by element; several chains side by side hide the latency instead, and each walks its own row:
 ///
 ///   for i: for j: y[i, j] = x[i, j] + y[i, j - 1]
 ///   for i0: for j: for i1 in range(4), unrolled: ...
@@ -21,9 +22,10 @@ inline constexpr int64_t kJammedRows = 4;
 std::vector<Directive> recurrence_plan(const Schedule&, const Nest&, const NestFacts&,
                                        bool may_be_parallel);
 
-/// The loop of the nest that runs as a scan in lanes (docs/notes/blocked_scans.md): the innermost whose iterations follow each other,
-/// where these hand on nothing else than running values of contiguous elements. Nothing where it is short, or where narrow
-/// vectors have rows to walk side by side.
+/// The loop of the nest that runs as a scan in lanes (docs/notes/blocked_scans.md): the innermost
+/// whose iterations follow each other, where these hand on nothing else than running values of
+/// contiguous elements. Nothing where it is short, or where narrow vectors have rows to walk side
+/// by side.
 std::optional<size_t> scan_in_lanes(const Schedule&, const Nest&, const NestFacts&,
                                     const target::Cpu&);
 

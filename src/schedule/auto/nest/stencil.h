@@ -4,8 +4,9 @@
 
 namespace kawara::schedule {
 
-/// A nest in which a few neighbouring elements are added up for each result, and nothing else is used again: a pool, a convolution of
-/// single channels, a stencil. Positions are those of the nest's loops.
+/// A nest in which a few neighbouring elements are added up for each result, and nothing else is
+/// used again: a pool, a convolution of single channels, a stencil. Positions are those of the
+/// nest's loops.
 struct SmallWindow {
   Nest nest;
   std::vector<size_t> outer;  ///< that move the result, but for the lanes
@@ -20,27 +21,30 @@ struct SmallWindow {
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
-/// The loop of a window's results that runs in lanes, where `best` is what is best for any nest. Neighbouring taps may look better than
-/// results with strides; but of fewer taps than lanes of a line nothing runs in lanes (docs/notes/short_sums.md).
+/// The loop of a window's results that runs in lanes, where `best` is what is best for any nest.
+/// Neighbouring taps may look better than results with strides; but of fewer taps than lanes of a
+/// line nothing runs in lanes (docs/notes/short_sums.md).
 std::optional<size_t> window_lanes(const Schedule&, const Nest&, const NestFacts&,
                                    std::optional<size_t> best, const target::Cpu&);
 
-/// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector; what so many threads share best is outermost.
-/// With `may_roll`, a window that slides along the lanes and has too many steps to spell out keeps its outermost loops.
+/// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector; what so many
+/// threads share best is outermost. With `may_roll`, a window that slides along the lanes and has
+/// too many steps to spell out keeps its outermost loops.
 std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const NestFacts&,
                                         size_t lanes, int64_t vector, int64_t cores, bool may_roll);
 
-/// The nest as a window whose loads are neighbours along a loop that its results are not: that loop in lanes, and several of those
-/// results side by side that are neighbours, which are transposed when they are done.
+/// The nest as a window whose loads are neighbours along a loop that its results are not: that loop
+/// in lanes, and several of those results side by side that are neighbours, which are transposed
+/// when they are done.
 std::optional<SmallWindow> transposed_window(const Schedule&, const Nest&, const NestFacts&,
                                              int64_t vector, int64_t registers);
 
-/// The nest as a fused nest of the window (schedule/auto/product/product.h). Functions that become dozens of operations run on more vectors at a time
-/// than a window has, in loops of their own.
+/// The nest as a fused nest of the window (schedule/auto/product/product.h). Functions that become
+/// dozens of operations run on more vectors at a time than a window has, in loops of their own.
 std::optional<FusedNest> fused_nest_of(const Schedule&, const Nest&, const SmallWindow&);
 
-/// Vectors side by side, each added up in a register over the whole window. `before` and `after`: what starts the results and
-/// what is made of them, in the same loops.
+/// Vectors side by side, each added up in a register over the whole window. `before` and `after`:
+/// what starts the results and what is made of them, in the same loops.
 std::vector<Directive> window_plan(const Schedule&, const SmallWindow&,
                                    const std::vector<FusedNest>& before = {},
                                    const std::vector<FusedNest>& after = {});

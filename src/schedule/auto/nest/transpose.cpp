@@ -13,12 +13,14 @@ namespace {
 
 /// Elements that a transposition reads in a row: as many lines that it writes, one after the other.
 constexpr int64_t kTransposedRun = 64;
-/// Elements of the squares that are transposed in registers, at most: they are made of as many vectors.
+/// Elements of the squares that are transposed in registers, at most: they are made of as many
+/// vectors.
 constexpr int64_t kWidestSquare = 16;
 /// And at least, in parts of a vector: those of 16 bytes of f32 (docs/notes/thin_transposes.md).
 constexpr int64_t kLeastSquare = 4;
-/// Elements of a row that is read as a whole, tile by tile, where it has no whole number of them: what one loop of tiles leaves is known,
-/// and has squares of its own (kernel/loops/peel_last_tiles.h).
+/// Elements of a row that is read as a whole, tile by tile, where it has no whole number of them:
+/// what one loop of tiles leaves is known, and has squares of its own
+/// (kernel/loops/peel_last_tiles.h).
 constexpr int64_t kReadWhole = 512;
 
 class Transposition {
@@ -27,7 +29,8 @@ public:
                 const target::Cpu& cpu)
       : schedule_(schedule), nest_(nest), facts_(facts), cpu_(cpu) {}
 
-  /// The loops along which a copy writes and reads neighbouring elements, where they are not the same.
+  /// The loops along which a copy writes and reads neighbouring elements, where they are not the
+  /// same.
   struct Sides {
     size_t write, read;
   };
@@ -57,8 +60,8 @@ public:
     return Sides{*write, *read};
   }
 
-  /// Elements of a side of the squares: those of a vector, or of as large a part of it as the shorter side of the tensor has enough
-  /// of; 0 where it has too few for any.
+  /// Elements of a side of the squares: those of a vector, or of as large a part of it as the
+  /// shorter side of the tensor has enough of; 0 where it has too few for any.
   int64_t square(const Sides& sides) const {
     const int64_t written = facts_.extents[sides.write], read = facts_.extents[sides.read];
     if (has_short_lines(sides))
@@ -70,8 +73,8 @@ public:
     return 0;
   }
 
-  /// Whether a line that is written is a part of a vector that no smaller vectors fill: it is stored under a mask, and its square
-  /// has empty rows.
+  /// Whether a line that is written is a part of a vector that no smaller vectors fill: it is
+  /// stored under a mask, and its square has empty rows.
   bool has_short_lines(const Sides& sides) const {
     const int64_t written = facts_.extents[sides.write];
     return written > kLeastSquare && !std::has_single_bit(static_cast<uint64_t>(written)) &&
@@ -82,8 +85,9 @@ public:
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(facts_.extents[sides.write])));
   }
 
-  /// Elements of a vector that squares are made of, and their bytes: those of results, or a whole vector of bytes where nothing is
-  /// computed with them and there are enough both ways. Elements of two bytes were slower so than in squares of four.
+  /// Elements of a vector that squares are made of, and their bytes: those of results, or a whole
+  /// vector of bytes where nothing is computed with them and there are enough both ways. Elements
+  /// of two bytes were slower so than in squares of four.
   std::pair<int64_t, int64_t> transposed_elements(const Sides& sides) const {
     const program::Statement& text = schedule_.scop[nest_.statements.front()].text;
     const scalar::Load* load = copied_element();
@@ -98,7 +102,8 @@ public:
                : std::pair(square(sides), element_bytes());
   }
 
-  /// Whether elements are copied into rows of tiles, 64 bytes each (schedule/auto/product/amx_convolution.h).
+  /// Whether elements are copied into rows of tiles, 64 bytes each
+  /// (schedule/auto/product/amx_convolution.h).
   bool feeds_tiles() const {
     const program::Statement& text = schedule_.scop[nest_.statements.front()].text;
     const scalar::Load* element = copied_element();
@@ -117,8 +122,8 @@ public:
     return false;
   }
 
-  /// Of rows of any length: a few lines that are written one after the other, in squares that fill the narrowest registers, which are
-  /// transposed with the fewest instructions.
+  /// Of rows of any length: a few lines that are written one after the other, in squares that fill
+  /// the narrowest registers, which are transposed with the fewest instructions.
   std::vector<Directive> transposed_for_tiles(const Sides& sides, bool may_be_parallel) const {
     constexpr int64_t kRegister = 16;
     const size_t w = sides.write, r = sides.read;

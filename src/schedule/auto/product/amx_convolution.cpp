@@ -13,7 +13,8 @@ using poly::StmtId;
 
 namespace {
 
-/// Uses of an element that make up for laying it out, and what tiles have to gain over the best other way.
+/// Uses of an element that make up for laying it out, and what tiles have to gain over the best
+/// other way.
 constexpr int64_t kWorthLayingOut = 64;
 constexpr double kClearGain = 1.2;
 /// Fewer rows leave most of a tile empty.
@@ -27,7 +28,8 @@ int64_t rows_of_tiles(int64_t width) {
   return 1;
 }
 
-/// The loops around the rows, innermost first, that move the image and not the weights, one directly inside the other.
+/// The loops around the rows, innermost first, that move the image and not the weights, one
+/// directly inside the other.
 std::vector<size_t> loops_to_join(const Schedule& schedule, const Product& p) {
   std::vector<size_t> joined;
   for (size_t k = p.rows; k-- > 0;) {
@@ -39,7 +41,8 @@ std::vector<size_t> loops_to_join(const Schedule& schedule, const Product& p) {
   return joined;
 }
 
-/// Makes one loop of a statement's loops, of which the first is the innermost; each is directly inside the next.
+/// Makes one loop of a statement's loops, of which the first is the innermost; each is directly
+/// inside the next.
 bool make_one_loop(Schedule& schedule, StmtId id, const std::vector<LoopId>& loops,
                    const Environment& environment) {
   for (size_t k = 1; k < loops.size(); ++k) {
@@ -70,7 +73,8 @@ std::vector<LoopId> loops_like(const Product& p, const FusedNest& fused_nest,
   return loops;
 }
 
-/// The product where the loops at `joined`, its rows first, have become the outermost of them. `apart`: the schedule before.
+/// The product where the loops at `joined`, its rows first, have become the outermost of them.
+/// `apart`: the schedule before.
 std::optional<Product> joined_product(const Schedule& apart, const Schedule& schedule,
                                       const Product& p, const std::vector<size_t>& joined) {
   const LoopId root = poly::path_of(schedule.order, p.update()).front();

@@ -109,7 +109,8 @@ private:
              Unroll{points, std::nullopt}});
   }
 
-  /// Vectors side by side of what has no other to wait for: enough for its functions, as far as they divide the loop.
+  /// Vectors side by side of what has no other to wait for: enough for its functions, as far as
+  /// they divide the loop.
   int64_t vectors_along(const Nest& nest, size_t loop) const {
     int64_t vectors = 2;
     for (const StmtId id : nest.statements)
@@ -184,8 +185,9 @@ private:
                                     : std::pair(loops.row_tiles, loops.lane_tiles);
   }
 
-  /// Tiles of rows and lanes in registers along the whole depth, operands in the order of their use. The tiles of one part of the
-  /// block's rows follow each other: what they read of a temp of the block is little.
+  /// Tiles of rows and lanes in registers along the whole depth, operands in the order of their
+  /// use. The tiles of one part of the block's rows follow each other: what they read of a temp of
+  /// the block is little.
   std::optional<Tiling> tile_product(const BlockProduct& product) {
     Tiling tiling = tiling_of(product);
     const LoopName depth = name_in(product.update, product.depth);
@@ -214,7 +216,8 @@ private:
     return std::nullopt;
   }
 
-  /// Runs it tile by tile with the product, whose elements are then in registers from the beginning.
+  /// Runs it tile by tile with the product, whose elements are then in registers from the
+  /// beginning.
   bool start_tile(const Tiling& tiling, LoopId start) {
     const Nest nest = *perfect_nest_at(schedule_.order, start);
     const StmtId id = nest.statements.front();
@@ -229,7 +232,8 @@ private:
                     Vectorize{loops.lane, lanes()}, Unroll{loops.lane, std::nullopt}});
   }
 
-  /// Each operand once for as many blocks as read the same of it. A temp of the block stays as it is.
+  /// Each operand once for as many blocks as read the same of it. A temp of the block stays as it
+  /// is.
   void pack(const BlockProduct& product) {
     for (const uint32_t tensor : {*product.left, *product.right}) {
       const program::Tensor& operand = schedule_.scop.tensors[tensor];

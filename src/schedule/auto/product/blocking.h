@@ -26,8 +26,8 @@ struct Cuts {
   bool prefetches_next_b_panel = false;   ///< and the next panel of the right operand
   bool prefetches_next_b_columns = false; ///< and its next columns, unpacked
   int64_t fused_lanes = 1;                ///< of one vector of a fused nest
-  /// Several blocks read it, and threads have one each: it is copied before their loop. So it is where blocks of columns stand
-  /// around the outer loops: each of them would copy all of it again.
+  /// Several blocks read it, and threads have one each: it is copied before their loop. So it is
+  /// where blocks of columns stand around the outer loops: each of them would copy all of it again.
   bool packs_left_before() const {
     return columns_outside || (grid.is_one_loop && grid.column_parts > 1);
   }
@@ -46,24 +46,28 @@ Cuts cuts_of(const Schedule&, const Product&, const Environment&);
 /// Whether an operand is used often enough to be copied, with that many lanes in a vector.
 bool packs_right(const Product&, int64_t lanes);
 bool packs_left(const Product&, int64_t lanes);
-/// Whether tiles would wait for a right operand that is read unpacked: few rows use what comes from beyond the L2.
+/// Whether tiles would wait for a right operand that is read unpacked: few rows use what comes from
+/// beyond the L2.
 bool asks_for_columns(const Schedule&, const Product&, const target::Cpu&);
-/// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results read
-/// the same elements, and a copy in reading order would hold each several times.
+/// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results
+/// read the same elements, and a copy in reading order would hold each several times.
 bool has_window(const Schedule&, const Product&, uint32_t tensor);
 /// Whether no index of the tensor in the update moves along the loop at that position.
 bool stays_along(const Schedule&, const Product&, uint32_t tensor, size_t position);
-/// Elements of the left operand from the first to the last that so many rows and all taps, the innermost steps of the reduction, read
-/// of a run of neighbours; 0 where the two do not move along one.
+/// Elements of the left operand from the first to the last that so many rows and all taps, the
+/// innermost steps of the reduction, read of a run of neighbours; 0 where the two do not move along
+/// one.
 int64_t window_span(const Schedule&, const Product&, int64_t rows);
-/// Whether the register file holds a tile of results and, as vectors, all that its rows and taps read. Narrow vectors are read by lane,
-/// and taps share them; many taps do whatever they spill.
+/// Whether the register file holds a tile of results and, as vectors, all that its rows and taps
+/// read. Narrow vectors are read by lane, and taps share them; many taps do whatever they spill.
 bool keeps_window(const Schedule&, const Product&, const target::Cpu&);
-/// The innermost loop of the reduction is unrolled. Where it moves a window along the rows, its steps share elements, and LLVM would
-/// keep each of those in a register from step to step: there are not enough for a large tile. Another loop goes inside.
+/// The innermost loop of the reduction is unrolled. Where it moves a window along the rows, its
+/// steps share elements, and LLVM would keep each of those in a register from step to step: there
+/// are not enough for a large tile. Another loop goes inside.
 void unroll_channels_not_taps(const Schedule&, Product&);
-/// Directives for a left operand that cannot be packed and of which one iteration of the outer loops reads elements far apart: a
-/// temp is laid out so that they lie together; of other tensors they are copied, by statement `next`.
+/// Directives for a left operand that cannot be packed and of which one iteration of the outer
+/// loops reads elements far apart: a temp is laid out so that they lie together; of other tensors
+/// they are copied, by statement `next`.
 std::vector<Directive> bring_left_together(const Schedule&, const Product&, int64_t lanes,
                                            uint32_t next);
 

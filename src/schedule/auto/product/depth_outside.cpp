@@ -7,24 +7,28 @@ namespace {
 
 /// Fewer steps of a sum than this are not worth loading and storing a tile's results once more.
 constexpr int64_t kFewestSteps = 128;
-/// Bytes that come from beyond the L2 and from the L2 in the time of a multiply-add of vectors, as for thread_grid.
+/// Bytes that come from beyond the L2 and from the L2 in the time of a multiply-add of vectors, as
+/// for thread_grid.
 constexpr double kFar = 6, kNear = 24;
-/// Of the time of the multiply-adds, what is gained where both operands come from the L1. One Neoverse-V1 core, 18 November 2026, 3 x 3
-/// windows: 96 to 152 channels, 20 x 44 results, dilation 2, 4.26 ms as a whole and 3.47 in three blocks; 560 to 80, 133 x 20, 34.8 ms in
-/// blocks for the L2 inside the rows, 31.9 around them and 30.6 in blocks for the L1.
+/// Of the time of the multiply-adds, what is gained where both operands come from the L1. One
+/// Neoverse-V1 core, 18 November 2026, 3 x 3 windows: 96 to 152 channels, 20 x 44 results, dilation
+/// 2, 4.26 ms as a whole and 3.47 in three blocks; 560 to 80, 133 x 20, 34.8 ms in blocks for the
+/// L2 inside the rows, 31.9 around them and 30.6 in blocks for the L1.
 constexpr double kFromL1 = 0.1;
-/// Tiles in a row of the result that make it worth to find operands in the L1, as for cache_blocks: 3 x 3 windows of 256 channels on
-/// 14 x 14, two tiles in a row, took 3.23 ms as a whole and 3.69 in blocks.
+/// Tiles in a row of the result that make it worth to find operands in the L1, as for cache_blocks:
+/// 3 x 3 windows of 256 channels on 14 x 14, two tiles in a row, took 3.23 ms as a whole and 3.69
+/// in blocks.
 constexpr int64_t kFewTiles = 4;
-/// How often results are walked through besides, where they do not start and end in registers: to start them, to read and store them.
+/// How often results are walked through besides, where they do not start and end in registers: to
+/// start them, to read and store them.
 constexpr int64_t kWalksApart = 3;
 /// Multiply-adds of vectors for each thread and block that are worth waking the threads for it.
 constexpr double kWorthForks = 240000;
 
 int64_t parts_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
-/// Bytes of both operands that the tiles of one row of panels use again and again, for one step of the deepest loop: a panel, and what
-/// all rows read of an image, or a tile of packed rows.
+/// Bytes of both operands that the tiles of one row of panels use again and again, for one step of
+/// the deepest loop: a panel, and what all rows read of an image, or a tile of packed rows.
 int64_t step_bytes(const Schedule& schedule, const Product& p, const Cuts& cuts, int64_t bytes) {
   const int64_t around = product_over(p.extents, p.depth) / p.extents[cuts.deepest];
   const int64_t panel = cuts.tile.vectors * cuts.lanes * around;
@@ -70,7 +74,8 @@ std::optional<int64_t> depth_outside(const Schedule& schedule, const Product& p,
       static_cast<double>(elements) * static_cast<double>(depth) / static_cast<double>(cuts.lanes);
   if (count < 2 || sums < kWorthForks * static_cast<double>(count * cuts.threads))
     return std::nullopt;
-  // Sums that are not cut walk through weights once as they are (Cuts::columns_outside), and few tiles in a row use nothing again.
+  // Sums that are not cut walk through weights once as they are (Cuts::columns_outside), and few
+  // tiles in a row use nothing again.
   const bool is_cut = cuts.depth_part != 0;
   const double saved = is_cut && kept > room ? static_cast<double>(outer * kept) / kFar : 0;
   const bool is_used_again = parts_of(p.extents[p.rows], cuts.tile.rows) >= kFewTiles;

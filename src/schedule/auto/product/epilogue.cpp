@@ -25,7 +25,8 @@ std::optional<FusedNest> fused_nest_of(const Schedule& schedule, const Nest& nes
   });
   if (element == nullptr)
     return std::nullopt;
-  // The fused nest's loop that walks the same way through the result's elements as the product's loop does.
+  // The fused nest's loop that walks the same way through the result's elements as the product's
+  // loop does.
   const auto loop_along = [&](const Expr& row) -> std::optional<LoopId> {
     for (size_t k = 0; k < nest.loops.size(); ++k)
       if (scalar::equal(schedule.order.rows[id.value][nest.depth + k], row))

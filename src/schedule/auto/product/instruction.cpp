@@ -67,8 +67,9 @@ constexpr double kTileRow = 4.0;
 
 int64_t whole(int64_t extent, int64_t block) { return (extent + block - 1) / block * block; }
 
-/// Multiply-adds of one program iteration each that an instruction does in the time of a vector multiply-add. Tiles are
-/// large: what of them lies beyond the edges of the product counts for nothing, and bringing them back to the result is work.
+/// Multiply-adds of one program iteration each that an instruction does in the time of a vector
+/// multiply-add. Tiles are large: what of them lies beyond the edges of the product counts for
+/// nothing, and bringing them back to the result is work.
 double work_of(const target::Intrinsic& data, const AxisShape& shape, const Product& p) {
   if (!data.is_tile)
     return static_cast<double>(shape.work()) / data.cost;
@@ -91,7 +92,8 @@ std::vector<std::optional<Elem>> types_for(Elem left, Elem right) {
   return types;
 }
 
-/// Whether the left operand's elements lie as the instruction takes them: whole groups of the reduction side by side.
+/// Whether the left operand's elements lie as the instruction takes them: whole groups of the
+/// reduction side by side.
 bool takes_left_in_place(const Schedule& schedule, const target::Intrinsic& data,
                          const AxisShape& shape, const Product& p) {
   if (data.is_tile)
@@ -102,7 +104,8 @@ bool takes_left_in_place(const Schedule& schedule, const target::Intrinsic& data
          longest_run(schedule.scop, schedule.order, p.nest.loops[*p.groups]).has_value();
 }
 
-/// How an instruction gets the left operand: from a copy in its order and type, unpacked, or from where it would lie.
+/// How an instruction gets the left operand: from a copy in its order and type, unpacked, or from
+/// where it would lie.
 enum class LeftElements : uint8_t { Copied, InPlace, LaidOut };
 
 std::optional<ProductInstruction> best_instruction(const Schedule& schedule, const Product& p,

@@ -13,7 +13,8 @@ constexpr int64_t kOftenUsedImage = 64;
 /// What an instruction has to gain, beyond elements that are zeros.
 constexpr double kLeastGain = 1.2;
 
-/// The only dimension of the tensor that the loop at `position` moves along, if its index is that loop's value.
+/// The only dimension of the tensor that the loop at `position` moves along, if its index is that
+/// loop's value.
 std::optional<int64_t> dimension_along(const Schedule& schedule, const Product& p, uint32_t tensor,
                                        size_t position) {
   const scalar::Expr& row = schedule.order.rows[p.update().value][p.nest.depth + position];

@@ -17,12 +17,12 @@ using scalar::Expr;
 
 namespace {
 
-/// In vector multiply-adds: storing an element; storing it across lanes, alone or in a tile that is transposed (for each element and
-/// for each vector); copying one, in runs or from far apart.
+/// In vector multiply-adds: storing an element; storing it across lanes, alone or in a tile that is
+/// transposed (for each element and for each vector); copying one, in runs or from far apart.
 constexpr double kStore = 0.5, kStridedStore = 4.0, kTransposedStore = 1.0, kTransposedVector = 4.0;
 constexpr double kCopy = 1.5, kFarCopy = 4.0;
-/// Of the multiply-adds' time, where rows are read as they lie: with both operands copied the same product took 9 to 18 % longer
-/// than the costs of its tile and of its copies say.
+/// Of the multiply-adds' time, where rows are read as they lie: with both operands copied the same
+/// product took 9 to 18 % longer than the costs of its tile and of its copies say.
 constexpr double kInPlace = 0.9;
 /// Assumed where an extent depends on parameters: large, so that buffers stay within their caches.
 constexpr int64_t kUnknownDepth = 2048;
@@ -32,8 +32,8 @@ constexpr int64_t kWorthPacking = 4096;
 /// Moves of the write and of the two loads along each loop of the nest.
 using Moves = std::vector<std::vector<Move>>;
 
-/// The operands of a product: what is loaded at other elements as the loops run. A factor that stays the same is
-/// none of them.
+/// The operands of a product: what is loaded at other elements as the loops run. A factor that
+/// stays the same is none of them.
 struct Operands {
   Moves moves;
   std::vector<uint32_t> tensors;
@@ -62,9 +62,10 @@ Operands operands_of(const Schedule& schedule, const Nest& nest) {
   return operands;
 }
 
-/// Rows that make a copy of the right operand worth its while; one that is kept from call to call always is. So many
-/// rows of one vector each keep the multipliers busy, sums that wait for each other do not. Lanes of a second vector may be empty then:
-/// the nest as it is written was 20 to 80 times slower (24 filters on AVX-512).
+/// Rows that make a copy of the right operand worth its while; one that is kept from call to call
+/// always is. So many rows of one vector each keep the multipliers busy, sums that wait for each
+/// other do not. Lanes of a second vector may be empty then: the nest as it is written was 20 to 80
+/// times slower (24 filters on AVX-512).
 constexpr int64_t kFewRows = 4, kManyRows = 8;
 /// Vectors of a sum that pays for adding up its lanes.
 constexpr int64_t kLongSum = 8;
@@ -73,8 +74,9 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
   const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
   const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.depth);
   const bool is_kept = keeps_values(schedule, p.right);
-  // Narrow vectors gain even with an empty lane: 5 filters of 3 x 3 x 64 on 9 x 9 took 46 us as written and 6.6 so, 3 filters on 64 x 64
-  // 0.61 and 0.38 ms, 50 x 3 results of 500 steps 5.6 and 3.4 us (Neoverse-V1). Not where rows alone are neighbours: those run in lanes.
+  // Narrow vectors gain even with an empty lane: 5 filters of 3 x 3 x 64 on 9 x 9 took 46 us as
+  // written and 6.6 so, 3 filters on 64 x 64 0.61 and 0.38 ms, 50 x 3 results of 500 steps 5.6
+  // and 3.4 us (Neoverse-V1). Not where rows alone are neighbours: those run in lanes.
   const bool is_narrow = environment.cpu.vector_bytes <= 16;
   const auto fills_most_of_a_vector = [&] {
     return is_narrow && 4 * p.extents[p.lanes] >= 3 * vector && p.extents[p.rows] >= kFewRows &&
@@ -88,22 +90,25 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
     return p.extents[p.lanes] >= vector && p.extents[p.rows] >= kManyRows &&
            !has_instruction_for_more();
   };
-  // Filters of a window need but fill a quarter of a wide vector: as written each pixel is a scalar sum. 32 groups of 9 to 26 channels, 5 x 5
-  // on 21 x 21 with stride 3, took 4.13 ms and 0.17 so on one Sapphire Rapids core (docs/notes/few_filters.md).
+  // Filters of a window need but fill a quarter of a wide vector: as written each pixel is a scalar
+  // sum. 32 groups of 9 to 26 channels, 5 x 5 on 21 x 21 with stride 3, took 4.13 ms and 0.17 so on
+  // one Sapphire Rapids core (docs/notes/few_filters.md).
   const auto is_window_of_few_filters = [&] {
     return !is_narrow && 4 * p.extents[p.lanes] >= vector && p.extents[p.rows] >= kFewRows &&
            has_window(schedule, p, p.left) && !has_instruction_for_more();
   };
-  // Half a wide vector is still faster than sums in lanes, if these are not long: 1574 x 8 results of 2 steps took 7.7 us as written and 2.0
-  // so, 57 x 13 of 90 4.5 and 3.0; 11 x 8 of 2463 8.8 us in lanes along the sums and 12.3 so, which three quarters of a vector make up
-  // for; of 4 to 6 columns it is slower (one Cascade Lake core, 19 November 2026).
+  // Half a wide vector is still faster than sums in lanes, if these are not long: 1574 x 8 results
+  // of 2 steps took 7.7 us as written and 2.0 so, 57 x 13 of 90 4.5 and 3.0; 11 x 8 of 2463 8.8 us
+  // in lanes along the sums and 12.3 so, which three quarters of a vector make up for; of 4 to 6
+  // columns it is slower (one Cascade Lake core, 19 November 2026).
   const auto fills_half_a_vector = [&] {
     return !is_narrow && 2 * p.extents[p.lanes] >= vector && p.extents[p.rows] >= kManyRows &&
            (4 * p.extents[p.lanes] >= 3 * vector ||
             p.extents[deepest_of(p)] < fewest_terms(vector)) &&
            !has_instruction_for_more();
   };
-  // Sums in lanes read both operands in runs; lanes of results would copy one of them from afar, for few rows.
+  // Sums in lanes read both operands in runs; lanes of results would copy one of them from afar,
+  // for few rows.
   const auto copies_for_few_rows = [&] {
     return !is_narrow && !is_kept && p.has_far_lanes && p.extents[p.rows] < kManyRows &&
            p.extents[deepest_of(p)] >= kLongSum * vector;
@@ -115,8 +120,9 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
          work >= kWorthPacking;
 }
 
-/// Whether multiply-adds take an element of the left operand from any lane of a vector: then a vector of neighbours along the
-/// reduction does for as many steps. Rows as far apart as a quarter of the L1 would share the few lines of one set.
+/// Whether multiply-adds take an element of the left operand from any lane of a vector: then a
+/// vector of neighbours along the reduction does for as many steps. Rows as far apart as a quarter
+/// of the L1 would share the few lines of one set.
 bool takes_lanes(const Schedule& schedule, const Product& p, const Environment& environment) {
   const scalar::Elem elem = schedule.scop.tensors[p.left].elem;
   const int64_t row_bytes = p.extents[p.depth.back()] * scalar::bytes_of(elem);
@@ -125,7 +131,8 @@ bool takes_lanes(const Schedule& schedule, const Product& p, const Environment& 
          schedule.scop.tensors[p.result].elem == elem && row_bytes < environment.cpu.caches.l1d / 4;
 }
 
-/// Loops that begin where a loop around the nest says: blocks of them would begin elsewhere each time.
+/// Loops that begin where a loop around the nest says: blocks of them would begin elsewhere each
+/// time.
 std::vector<bool> shifted_loops(const Schedule& schedule, const Nest& nest) {
   std::vector<bool> shifted(nest.loops.size(), false);
   if (nest.depth == 0)
@@ -196,16 +203,17 @@ bool takes_elements_as_they_are(const Schedule& schedule, const Product& p, uint
          scalar::bytes_of(schedule.scop.tensors[operand].elem) == element_bytes(schedule, p);
 }
 
-/// Rows that are runs along the reduction, each step one element of them, are read unpacked by machines that load one element into
-/// all lanes at no extra cost.
+/// Rows that are runs along the reduction, each step one element of them, are read unpacked by
+/// machines that load one element into all lanes at no extra cost.
 bool reads_in_place(const Schedule& schedule, const Product& p, const Environment& environment) {
   return environment.cpu.vector_bytes > 16 && p.has_far_rows && p.has_runs &&
          !p.left_reused_by_some_outer && !p.left_has_window &&
          takes_elements_as_they_are(schedule, p, p.left, environment);
 }
 
-/// Neighbours along the rows are read unpacked by the same machines, if few columns use them: to copy one element takes as long as
-/// to multiply it with 32 columns. Beyond the L2 each step of the reduction waits for another page.
+/// Neighbours along the rows are read unpacked by the same machines, if few columns use them: to
+/// copy one element takes as long as to multiply it with 32 columns. Beyond the L2 each step of the
+/// reduction waits for another page.
 bool reads_elements(const Schedule& schedule, const Product& p, const Environment& environment) {
   constexpr int64_t kOftenUsed = 512;
   return environment.cpu.vector_bytes > 16 && !p.has_far_rows && !p.left_reused_by_some_outer &&
@@ -214,9 +222,10 @@ bool reads_elements(const Schedule& schedule, const Product& p, const Environmen
          takes_elements_as_they_are(schedule, p, p.left, environment);
 }
 
-/// Neighbours in lanes that are used by few rows are read unpacked, if a kept left operand is all that is copied: a copy goes
-/// through memory twice. Each step of the reduction is in another page, and more pages than a core remembers would be looked up
-/// by every row of tiles. Narrow vectors gain by it only where tiles wait for memory and can ask for the next.
+/// Neighbours in lanes that are used by few rows are read unpacked, if a kept left operand is all
+/// that is copied: a copy goes through memory twice. Each step of the reduction is in another page,
+/// and more pages than a core remembers would be looked up by every row of tiles. Narrow vectors
+/// gain by it only where tiles wait for memory and can ask for the next.
 bool reads_right_in_place(const Schedule& schedule, const Product& p,
                           const Environment& environment) {
   constexpr int64_t kOftenUsed = 256, kFewPages = 160;
@@ -228,7 +237,8 @@ bool reads_right_in_place(const Schedule& schedule, const Product& p,
          takes_elements_as_they_are(schedule, p, p.right, environment);
 }
 
-/// Rows whose distance has a large factor in common with what a way of the L1 holds lie in the same few lines of it.
+/// Rows whose distance has a large factor in common with what a way of the L1 holds lie in the same
+/// few lines of it.
 int64_t row_lines(const Schedule& schedule, const Product& p) {
   constexpr int64_t kWayBytes = 4096, kLineBytes = 64;
   const program::Tensor& left = schedule.scop.tensors[p.left];
@@ -239,7 +249,8 @@ int64_t row_lines(const Schedule& schedule, const Product& p) {
   return kWayBytes / std::max(common, kLineBytes);
 }
 
-/// Multiply-adds of vectors that the product takes in all iterations of its outer loops, with what edges, stores and copies add.
+/// Multiply-adds of vectors that the product takes in all iterations of its outer loops, with what
+/// edges, stores and copies add.
 double cost_of(const Schedule& schedule, const Product& p, const Environment& environment) {
   const int64_t lanes = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
   const double rows = static_cast<double>(p.extents[p.rows]);
@@ -269,8 +280,9 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
   return outer * (depth * steps * in_place / speed + store + right_copies + left_copies);
 }
 
-/// Threads of a GPU store neighbouring results together; what registers of the CPU gain counts behind that. So it does for
-/// sizes that are not known (`is_open`): the edges of tiles of an assumed size decide nothing.
+/// Threads of a GPU store neighbouring results together; what registers of the CPU gain counts
+/// behind that. So it does for sizes that are not known (`is_open`): the edges of tiles of an
+/// assumed size decide nothing.
 bool is_better(const Schedule& schedule, const Product& p, const Product& than,
                const Environment& environment, bool is_open) {
   if ((environment.gpu || is_open) && p.has_strided_lanes != than.has_strided_lanes)

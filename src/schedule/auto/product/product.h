@@ -9,8 +9,8 @@
 
 namespace kawara::schedule {
 
-/// A nest that multiplies: one update whose two operands are each used again along a loop of the result
-/// (matrix products, convolutions, batched or transposed).
+/// A nest that multiplies: one update whose two operands are each used again along a loop of the
+/// result (matrix products, convolutions, batched or transposed).
 struct Product {
   Nest nest;
   std::vector<int64_t> extents;             ///< by position in the nest, as all positions below
@@ -40,51 +40,56 @@ struct Product {
   bool avoids_one_loop = false;      ///< for all blocks: it was refused
   bool avoids_tiles = false;         ///< a plan with registers for tiles was refused
   bool is_inside = false;            ///< of a loop that threads share
-  /// The loop of the reduction along which the left operand's elements are neighbours: an instruction takes them from there.
+  /// The loop of the reduction along which the left operand's elements are neighbours: an
+  /// instruction takes them from there.
   std::optional<size_t> groups;
-  /// Elements of an image that tiles take unpacked (schedule/auto/product/amx_convolution.h), as many neighbours at a time.
+  /// Elements of an image that tiles take unpacked (schedule/auto/product/amx_convolution.h), as
+  /// many neighbours at a time.
   std::optional<int64_t> tile_rows;
   std::optional<size_t> parts; ///< the outer loop over parts of the reduction, one thread each
-  /// The loop over blocks of the reduction whose results are added up by what follows; none of the outer ones, it stands inside
-  /// all blocks of the result.
+  /// The loop over blocks of the reduction whose results are added up by what follows; none of the
+  /// outer ones, it stands inside all blocks of the result.
   std::optional<size_t> combined;
   /// Results that are computed for each element.
   int64_t combined_extent() const { return combined ? extents[*combined] : 1; }
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
-/// Whether the tensor has the same values in every call: a constant, or a temp that is made of such tensors alone and not of
-/// itself.
+/// Whether the tensor has the same values in every call: a constant, or a temp that is made of such
+/// tensors alone and not of itself.
 bool keeps_values(const Schedule&, uint32_t tensor);
 
-/// Whether some operand is copied: a product fills the machine as it is; an order that brings it together with others would not.
+/// Whether some operand is copied: a product fills the machine as it is; an order that brings it
+/// together with others would not.
 bool has_packed(const Schedule&);
 
 /// The nest as a product, when it is one that is worth registers and packing.
 std::optional<Product> product_of(const Schedule&, const Nest&, const NestFacts&,
                                   const Environment&);
-/// Whether it adds up something of two operands: what is no product otherwise needs no facts to be seen.
+/// Whether it adds up something of two operands: what is no product otherwise needs no facts to be
+/// seen.
 bool may_be_product(const Schedule&, const Nest&);
 
 /// The same of what stands at that loop.
 std::optional<Product> product_at(const Schedule&, poly::LoopId, const Environment&);
 
-/// Makes the outer loop of that name the one over blocks of the reduction (`combined`). False where there is none.
+/// Makes the outer loop of that name the one over blocks of the reduction (`combined`). False where
+/// there is none.
 bool combine_along(const Schedule&, Product&, const std::string& loop);
 
-/// Other nests that run with a product's tile while it is in registers: `loops` are those that stand
-/// for the product's outer loops, then its lanes and its rows.
+/// Other nests that run with a product's tile while it is in registers: `loops` are those that
+/// stand for the product's outer loops, then its lanes and its rows.
 struct FusedNest {
   poly::StmtId statement;
   poly::LoopId nest; ///< outermost loop
   std::vector<poly::LoopId> loops;
 };
 
-/// The nest as a fused nest: one statement that touches the product's result at one element for each element of
-/// its own, in loops of the same lengths.
+/// The nest as a fused nest: one statement that touches the product's result at one element for
+/// each element of its own, in loops of the same lengths.
 std::optional<FusedNest> fused_nest_of(const Schedule&, const Nest&, const Product&);
-/// The same for any nest of one update: the fused nest's loops are those that stand for its loops at `positions`,
-/// all of those that move the result.
+/// The same for any nest of one update: the fused nest's loops are those that stand for its loops
+/// at `positions`, all of those that move the result.
 std::optional<FusedNest> fused_nest_of(const Schedule&, const Nest&, const Nest& product,
                                        const std::vector<size_t>& positions);
 
@@ -94,12 +99,13 @@ struct FusedNests {
 };
 using FusedNestFinder = std::function<std::optional<FusedNest>(const Nest&)>;
 FusedNests fused_nests_around(const poly::Order&, poly::LoopId loop, const FusedNestFinder&);
-/// The nest before `first` that starts what `sum` adds the results of blocks of a reduction to: a fused nest of the tile without
-/// the loop over those (`Product::combined`).
+/// The nest before `first` that starts what `sum` adds the results of blocks of a reduction to: a
+/// fused nest of the tile without the loop over those (`Product::combined`).
 std::optional<FusedNest> start_of(const Schedule&, const FusedNest& first, const FusedNest& sum);
 
 /// Directives that block for the caches, pack both operands and keep a tile of the result in
-/// registers. `before` and `after`: what comes directly before and after the nest and runs with its tile.
+/// registers. `before` and `after`: what comes directly before and after the nest and runs with its
+/// tile.
 std::vector<Directive> product_plan(const Schedule&, const Product&,
                                     const std::vector<FusedNest>& before,
                                     const std::vector<FusedNest>& after, const Environment&,

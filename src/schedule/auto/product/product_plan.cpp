@@ -75,8 +75,8 @@ private:
     add(Split{{statement, rows + ".1"}, cuts_.tile.rows});
   }
 
-  /// Outer loops stand around blocks; inside the blocks of columns where each of these stays in a cache that all do not fit. The
-  /// loop whose results are added up comes last (if it is one of `outer`): what they are added to stays in the nearest cache.
+  /// Outer loops stand around blocks, or inside blocks of columns where only one of these fits a
+  /// cache. A reduction among `outer` comes last: its results stay in the nearest cache.
   std::vector<std::string> around_tile(std::vector<std::string> outer,
                                        std::vector<std::string> blocks) const {
     if (outer.size() > p_.outer.size()) {
@@ -166,8 +166,7 @@ private:
     return deepest_part() + (cuts_.instruction_depth() > 1 ? ".0" : "");
   }
 
-  /// The innermost reduction loop four times over, twice the lanes of a vector where rows are read by vectors along it; a short one
-  /// whole, with the one around it.
+  /// Unrolls the innermost reduction loop: by four, by two vectors, or a short one whole.
   void unroll_depth(const std::string& update) {
     const size_t last = p_.depth.back();
     const bool reads_runs = p_.left_contiguous_along_k && !packs_left(p_, cuts_.lanes);
@@ -282,8 +281,8 @@ private:
       plan_.push_back(std::move(directive));
   }
 
-  /// Elements of the left operand that are kept several times are read one by one, by loads that bring them into all lanes: so rows that
-  /// are runs along the reduction stay such runs, and are copied by vectors.
+  /// Duplicated elements of the left operand are read by broadcasts: so rows that are contiguous
+  /// along the reduction stay contiguous, and are copied by vectors.
   ///
   ///   for k.1: for i.1.1: # unroll           =>   for i.1.1: for k.1: # vector(32)
   ///     A_packed[i.1.0, k.1, i.1.1] = A[i, k]       A_packed[i.1.0, i.1.1, k.1] = A[i, k]
@@ -298,7 +297,8 @@ private:
     add(Vectorize{{copy, copied_depth(p_.depth[0])}, cuts_.lanes});
   }
 
-  /// Threads share the panels of all blocks copied before the product's loop; parts of the reduction where the last block has fewer.
+  /// Threads share the panels of all blocks copied before the product's loop; parts of the
+  /// reduction where the last block has fewer.
   void share_copy(const std::string& copy, size_t position, int64_t block, int64_t panel) {
     if (!may_be_parallel_ || cuts_.threads == 1 || !p_.outer.empty())
       return;
@@ -334,7 +334,7 @@ private:
 
   std::string copied_depth(size_t k) const { return k == cuts_.deepest ? deepest_part() : own(k); }
 
-  /// A copy from afar takes neighbours together: each row of the reduction may lie on a page of its own.
+  /// A copy from afar takes neighbours together: each row of the reduction may be on another page.
   void walk_along_rows(const std::string& copy) {
     Reorder order;
     for (const size_t k : p_.depth)
@@ -344,7 +344,7 @@ private:
     add(std::move(order));
   }
 
-  /// A few steps of the reduction at a time, all panels of them: elements that lie next to each other are read one after the
+  /// A few steps of the reduction at a time, all panels of them: neighbours are read one after the
   /// other, though they go to different panels, and each panel is written in runs.
   bool has_bands(int64_t block, int64_t panel) const {
     return p_.depth.size() == 1 && p_.extents[p_.depth[0]] >= 2 * kBand && block >= 2 * panel;
@@ -359,13 +359,14 @@ private:
     add(std::move(order));
   }
 
-  /// Lanes that lie far apart come as squares, transposed in registers. Of an operand that is copied once and for all, in wide
-  /// panels, a line at a time: all of a panel at once is no faster, and has the compiler at work for seconds.
+  /// Lanes that lie far apart come as squares, transposed in registers. Constant operands are
+  /// copied a line of a wide panel at a time: a whole panel is no faster and compiles for seconds.
   ///
   ///   for k: # unroll(4)                          for j.1.1.0:
   ///     for j.1.1: # vector(4) unroll       =>      for k: # unroll(4)
   ///       B_packed[j.0, k, j.1.1] = B[j, k]           for j.1.1.1: # vector(4) unroll
-  ///                                                     B_packed[j.0, k, 16*j.1.1.0 + j.1.1.1] = B[j, k]
+  ///                                                     B_packed[j.0, k, 16*j.1.1.0 + j.1.1.1] =
+  ///                                                     B[j, k]
   bool copies_lines() const {
     return p_.has_far_lanes && p_.right_reused_by_some_outer &&
            p_.extents[p_.depth.back()] >= cuts_.lanes && width() > line() && width() % line() == 0;
@@ -380,7 +381,7 @@ private:
     add(Unroll{{copy, steps}, cuts_.lanes});
   }
 
-  /// The group of elements that an instruction takes of a row or column, inside the loops over those.
+  /// The elements that an instruction takes of a row or column, inside the loops over those.
   void unroll_groups(const std::string& copy, const std::string& elements) {
     if (cuts_.has_groups())
       return copy_tiles(copy, elements);
@@ -392,13 +393,12 @@ private:
     add(Vectorize{{copy, deepest_part() + ".1"}, cuts_.instruction_depth()});
   }
 
-  /// Rows of a tile of the left operand are runs of it. Those of the right one are several rows of it, element by element in turns;
-  /// or groups that are runs.
+  /// Rows of a left tile are runs; those of a right one interleave several rows, or are groups.
   void copy_tiles(const std::string& copy, const std::string& elements) {
     const std::string groups = deepest_part() + ".1.0", group = deepest_part() + ".1.1";
     const bool is_right = elements == own(p_.lanes) + ".1.1";
     const bool is_far = is_right ? p_.has_far_lanes : p_.has_far_rows;
-    // Groups at the end that are not whole keep the two loops apart.
+    // A partial last group keeps the two loops apart.
     const bool is_whole = p_.extents[cuts_.deepest] % cuts_.instruction->group == 0;
     if (!is_right && is_far && is_whole) {
       const std::string row = groups + "_" + group;
@@ -422,8 +422,8 @@ private:
     add(Tensorize{{update, has_rows ? rows + ".1" : lanes}, cuts_.instruction->name});
   }
 
-  /// The instruction's operands; for plain vectors the type that is computed with, so that elements are
-  /// converted once. Elements that are used but a few times cost more in memory than in conversions.
+  /// The instruction's operands; for plain vectors the compute type, so that elements are converted
+  /// once, unless they are used but a few times.
   std::optional<scalar::Elem> packed_type(uint32_t tensor) const {
     if (cuts_.instruction)
       return cuts_.instruction->type;

@@ -14,12 +14,14 @@ struct StepCosts {
       0; ///< for a vector of the right operand to come from the L2, while multiply-adds run
 };
 
-/// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows. Elsewhere a row is an element from the
-/// L1, a vector a whole line that mostly comes from the second. To gather many rows at once costs more than few: with wide
-/// vectors, tiles of 8 x 3 and 6 x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower. Rows that are read where
-/// they lie come from a line each: 9 x 3 was 5 % faster than 13 x 2. With elements of two bytes, which are stored twice in the copy, 6 x 4 was
-/// as fast as 13 x 2 and up to 20 % faster than 8 x 3 and 9 x 3. Fewer than six rows are counted as waiting for the L2:
-/// with 16 threads 4 x 6 took a quarter longer than 6 x 4.
+/// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows.
+/// Elsewhere a row is an element from the L1, a vector a whole line that mostly comes from the
+/// L2. To gather many rows at once costs more than few: with wide vectors, tiles of 8 x 3 and 6
+/// x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower. Rows that are read
+/// unpacked come from a line each: 9 x 3 was 5 % faster than 13 x 2. With elements of two
+/// bytes, which are stored twice in the copy, 6 x 4 was as fast as 13 x 2 and up to 20 % faster
+/// than 8 x 3 and 9 x 3. Fewer than six rows are counted as waiting for the L2: with 16 threads 4 x
+/// 6 took a quarter longer than 6 x 4.
 StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges, int64_t lanes) {
   constexpr double kFlow = 6;
   if (cpu.vector_bytes <= 16)
@@ -60,8 +62,8 @@ int64_t even_part(int64_t extent, int64_t largest, int64_t wanted, int64_t unit)
   return parts(units, std::min(count, units)) * unit;
 }
 
-/// Parts of a reduction, all of them equal where a part of at least half the length divides it: the last one would be code of its own,
-/// whose loop is not unrolled to its end.
+/// Parts of a reduction, all of them equal where a part of at least half the length divides it: the
+/// last one would be code of its own, whose loop is not unrolled to its end.
 int64_t depth_part(int64_t depth, int64_t largest) {
   constexpr int64_t kUnit = 8;
   const int64_t fewest = parts(depth, std::max(largest, kUnit));
@@ -71,8 +73,9 @@ int64_t depth_part(int64_t depth, int64_t largest) {
   return even_part(depth, largest, 1, kUnit);
 }
 
-/// Steps of the reduction that run at once. Few tiles that use a panel of the right operand one after the other gain
-/// less from finding it in the nearest cache than from having their results in registers all the time.
+/// Steps of the reduction that run at once. Few tiles that use a panel of the right operand one
+/// after the other gain less from finding it in the nearest cache than from having their results in
+/// registers all the time.
 int64_t deepest_panel(const target::Cpu& cpu, const RegisterTile& tile, int64_t step_bytes,
                       int64_t element_bytes, int64_t rows, bool is_near) {
   const int64_t near = cpu.caches.l1d / 2 / step_bytes;
@@ -125,8 +128,9 @@ double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lane
 
 namespace {
 
-/// Few rows wait for the columns of the right operand, whatever they do with them: those of the thread with the most, and one tile
-/// that it is late. One row by 4096 x 4096 took 0.24 ms in tiles of 64 columns, 0.37 with one of 256 for each of 16 threads.
+/// Few rows wait for the columns of the right operand, whatever they do with them: those of the
+/// thread with the most, and one tile that it is late. One row by 4096 x 4096 took 0.24 ms in tiles
+/// of 64 columns, 0.37 with one of 256 for each of 16 threads.
 double columns_awaited(const RegisterTile& tile, int64_t rows, int64_t columns) {
   // So many accumulators wait for each other no longer than for memory.
   constexpr int64_t kFewest = 3, kFew = 8;
@@ -159,14 +163,16 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
   RegisterTile best;
   double fewest = std::numeric_limits<double>::infinity();
   const int64_t room = room_for(cpu, edges);
-  // Few rows leave room for more vectors side by side. A tile wider than the columns would take a neighbour's as well.
+  // Few rows leave room for more vectors side by side. A tile wider than the columns would take a
+  // neighbour's as well.
   const int64_t widest = std::min({rows < kFewTileRows ? 24 / std::max<int64_t>(rows, 1) : 6,
                                    int64_t{16}, std::max<int64_t>(1, parts(columns, lanes))});
   const int64_t highest = edges.rows_apart ? std::min(edges.most_rows, rows) : edges.most_rows;
   for (int64_t vectors = 1; vectors <= widest; ++vectors)
     for (int64_t r = 1; r <= highest; ++r) {
       const RegisterTile tile{r, vectors};
-      // The vectors of a single row are read by the multiply-adds themselves, where these take memory.
+      // The vectors of a single row are read by the multiply-adds themselves, where these take
+      // memory.
       const int64_t held = r == 1 && cpu.vector_bytes > 16 ? 1 : vectors;
       if (r * vectors + held + kOperandRegisters > room)
         continue;
@@ -182,8 +188,8 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
 }
 
 RegisterTile block_of_tiles(int64_t rows, int64_t columns, const TileShares& shares) {
-  // One product waits for the one before it on the same tile for as long as four take; to load a tile takes half as long as a
-  // product.
+  // One product waits for the one before it on the same tile for as long as four take; to load a
+  // tile takes half as long as a product.
   constexpr int64_t kTiles = 8, kBusy = 4;
   constexpr double kLoad = 0.5;
   RegisterTile best;

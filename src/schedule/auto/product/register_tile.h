@@ -10,7 +10,8 @@ struct RegisterTile {
   int64_t vectors = 1;
 };
 
-/// What a tile at the edge costs, in full tiles: it computes all its elements and picks out those that exist.
+/// What a tile at the edge costs, in full tiles: it computes all its elements and picks out those
+/// that exist.
 struct EdgeCosts {
   double rows = 1.5, columns = 1.5;
   bool is_apart = false;      ///< instead: what a tile of its size costs, as code of its own
@@ -27,16 +28,18 @@ struct TileShares {
   int64_t threads = 1, results = 1;
 };
 
-/// The tile that does `rows` x `columns` results in the fewest multiply-add steps, edges included, among
-/// those that fit the register file and keep its pipelines busy; the fewest steps of the thread that has the most tiles.
+/// The tile that does `rows` x `columns` results in the fewest multiply-add steps, edges included,
+/// among those that fit the register file and keep its pipelines busy; the fewest steps of the
+/// thread that has the most tiles.
 RegisterTile register_tile(const target::Cpu&, int64_t lanes, int64_t rows, int64_t columns,
                            const EdgeCosts& = {}, const TileShares& = {});
 
-/// The same for an instruction whose operands are tiles (target::Intrinsic::is_tile), of which there are eight registers: tiles of
-/// results, for a result of that many.
+/// The same for an instruction whose operands are tiles (target::Intrinsic::is_tile), of which
+/// there are eight registers: tiles of results, for a result of that many.
 RegisterTile block_of_tiles(int64_t rows, int64_t columns, const TileShares& = {});
 
-/// Vector multiply-adds that one step of the reduction costs with that tile, edges and loads included.
+/// Vector multiply-adds that one step of the reduction costs with that tile, edges and loads
+/// included.
 double tile_steps(const target::Cpu&, const RegisterTile&, int64_t lanes, int64_t rows,
                   int64_t columns, const EdgeCosts& = {});
 
@@ -47,8 +50,9 @@ struct CacheBlocks {
 
 /// Blocks for a product of rows x columns x depth: a block of the left operand stays in half of the
 /// L2, one of the right operand in half of the third, a panel of it near the first. Blocks are of
-/// nearly equal size; at least `row_parts` (`column_parts`) of them where the extents allow. `is_near`: the panel shall fit half of the
-/// L1, at the price of loading and storing results more often.
+/// nearly equal size; at least `row_parts` (`column_parts`) of them where the extents allow.
+/// `is_near`: the panel shall fit half of the L1, at the price of loading and storing results more
+/// often.
 CacheBlocks cache_blocks(const target::Cpu&, const RegisterTile&, int64_t lanes,
                          int64_t element_bytes, int64_t rows, int64_t columns, int64_t depth,
                          int64_t row_parts, int64_t column_parts, bool is_near);

@@ -12,13 +12,16 @@ namespace {
 /// Iterations that make a part worth a thread, and multiply-adds that make threads worth waking.
 constexpr int64_t kWorthAPart = 256;
 constexpr int64_t kWorthSharing = int64_t{1} << 21;
-/// Vector instructions of a sum that take as long with two threads as with one: both halves are started, awaited and added.
+/// Vector instructions of a sum that take as long with two threads as with one: both halves are
+/// started, awaited and added.
 constexpr double kWorthHalves = 1 << 16;
 /// Parts for each thread that would be busy without them: they are added up afterwards.
 constexpr double kWorthAdding = 1.5;
-/// Bytes that a thread with a part of the result reads, for each that one with a part of the reduction does: from there on the parts win.
+/// Bytes that a thread with a part of the result reads, for each that one with a part of the
+/// reduction does: from there on the parts win.
 constexpr double kReadTwice = 1.4;
-/// A loop that leaves fewer threads without a part is shared though another is longer: parts of an outer one lie in one piece.
+/// A loop that leaves fewer threads without a part is shared though another is longer: parts of an
+/// outer one lie in one piece.
 constexpr double kFewIdle = 0.8;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -35,7 +38,8 @@ std::optional<ReductionSplit> in_parts(poly::LoopId loop, int64_t extent, int64_
   return parts < 2 ? std::nullopt : std::optional(ReductionSplit{loop, ceil_div(extent, parts)});
 }
 
-/// Tiles of the result as one thread would cut it: those that are made smaller for many threads load more for each product.
+/// Tiles of the result as one thread would cut it: those that are made smaller for many threads
+/// load more for each product.
 int64_t whole_tiles(const Schedule& schedule, const Product& p, Environment environment) {
   environment.cpu.cores = 1;
   const Cuts cuts = cuts_of(schedule, p, environment);
@@ -44,8 +48,8 @@ int64_t whole_tiles(const Schedule& schedule, const Product& p, Environment envi
          product_over(p.extents, p.outer);
 }
 
-/// Whether a thread that has some rows and columns of the result reads much more of the operands than one that has a part of the
-/// reduction, and more than its L2 holds.
+/// Whether a thread that has some rows and columns of the result reads much more of the operands
+/// than one that has a part of the reduction, and more than its L2 holds.
 bool reads_less_in_parts(const Schedule& schedule, const Product& p, const Environment& environment,
                          int64_t parts) {
   if (!p.outer.empty() || parts < environment.cpu.cores)

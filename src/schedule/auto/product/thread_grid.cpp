@@ -8,21 +8,24 @@
 namespace kawara::schedule {
 namespace {
 
-/// Fewer multiply-adds than this for each byte of a vector are not worth waking threads; fewer by `kWait` with few rows, which
-/// wait for memory.
+/// Fewer multiply-adds than this for each byte of a vector are not worth waking threads; fewer by
+/// `kWait` with few rows, which wait for memory.
 constexpr int64_t kWorthThreads = 1 << 13, kWait = 4;
 /// Steps of a vector multiply-add: to start threads on one more loop, to copy an element.
 constexpr double kForkSteps = 12000, kCopySteps = 1.5;
-/// Bytes that come from the cache that all cores share, and from a core's second one, in the time of a step.
+/// Bytes that come from the cache that all cores share, and from a core's second one, in the time
+/// of a step.
 constexpr double kSharedBytes = 6, kNearBytes = 24;
-/// How much longer bytes of rows that are not packed take, and of twins of elements (ProductInstruction::copies) that another core has just
-/// copied: f16 products of 1024 cubed with 16 threads took 1.10, 0.99 and 0.81 ms in blocks of one, two and four panels.
+/// How much longer bytes of rows that are not packed take, and of twins of elements
+/// (ProductInstruction::copies) that another core has just copied: f16 products of 1024 cubed with
+/// 16 threads took 1.10, 0.99 and 0.81 ms in blocks of one, two and four panels.
 constexpr double kApart = 2, kFromOthers = 4;
 /// Blocks for each thread that are tried.
 constexpr int64_t kMostBlocks = 8;
-/// Of its last block, what the last of so many threads is late: nearly all of it where there are many, because cores that others use
-/// as well are not equally fast. 16 of them took 5 to 15 % less time for products in two to four times as many blocks. Tiles of
-/// instructions gained nothing: those of smaller blocks wait for their operands.
+/// Of its last block, what the last of so many threads is late: nearly all of it where there are
+/// many, because cores that others use as well are not equally fast. 16 of them took 5 to 15 % less
+/// time for products in two to four times as many blocks. Tiles of instructions gained nothing:
+/// those of smaller blocks wait for their operands.
 constexpr double kLateOfTwo = 0.25;
 double late_share(int64_t threads, double speed) {
   const double alone = 2 * (1 - kLateOfTwo) / static_cast<double>(std::max<int64_t>(2, threads));
@@ -30,9 +33,11 @@ double late_share(int64_t threads, double speed) {
 }
 /// Steps to begin a block.
 constexpr double kBlockSteps = 600;
-/// What one loop for all blocks must gain, unless its blocks have all columns: nothing is copied before it then.
+/// What one loop for all blocks must gain, unless its blocks have all columns: nothing is copied
+/// before it then.
 constexpr double kWorthOneLoop = 0.95;
-/// An outermost loop of at least this many iterations is shared as it is, if that leaves few threads waiting.
+/// An outermost loop of at least this many iterations is shared as it is, if that leaves few
+/// threads waiting.
 constexpr int64_t kWideLoop = 8;
 /// With so many of the threads at work, more iterations are not worth another loop.
 constexpr double kMostBusy = 0.8;
@@ -49,7 +54,8 @@ int64_t whole_depth(const Product& p) {
   return product_over(p.extents, p.depth) * p.combined_extent();
 }
 
-/// Costs of sharing a product, in multiply-adds of vectors by one thread for each step of the reduction.
+/// Costs of sharing a product, in multiply-adds of vectors by one thread for each step of the
+/// reduction.
 class GridCosts {
 public:
   GridCosts(const Product& p, const RegisterTile& tile, int64_t lanes, int64_t element_bytes,
@@ -87,7 +93,8 @@ public:
     return (static_cast<double>(rounds) + late()) * each + beginning(rounds * outer_ / first);
   }
 
-  /// One after the other, a thread's blocks have the same columns, which stay in its L2 if they fit.
+  /// One after the other, a thread's blocks have the same columns, which stay in its L2 if they
+  /// fit.
   double of_one_loop(int64_t high, int64_t wide) const {
     const int64_t rows = parts_of(tile_rows_, high), columns = parts_of(tile_columns_, wide);
     const int64_t rounds = parts_of(outer_ * rows * columns, threads_);
@@ -109,7 +116,8 @@ private:
   double steps(int64_t high, int64_t wide) const {
     return static_cast<double>(high * wide * tile_.rows * tile_.vectors) / speed_;
   }
-  /// Rows that are read unpacked come from as many places at once, what others have copied from their caches.
+  /// Rows that are read unpacked come from as many places at once, what others have copied from
+  /// their caches.
   double left_bytes(int64_t high, bool is_from_others) const {
     const double apart = !is_left_packed_                       ? kApart
                          : is_from_others && left_elements_ > 1 ? kFromOthers
@@ -129,7 +137,8 @@ private:
     const double row = std::min(depth_, kUsualDepth) * static_cast<double>(bytes_ * tile_.rows);
     return std::max<int64_t>(1, static_cast<int64_t>(room_ / row));
   }
-  /// For a thread that was interrupted, or for the last of them. The only row of tiles takes as long as its columns take to come.
+  /// For a thread that was interrupted, or for the last of them. The only row of tiles takes as
+  /// long as its columns take to come.
   double waiting(int64_t high, int64_t wide) const {
     const bool is_single = tile_rows_ == 1 && p_.outer.empty() && !p_.combined;
     const double coming = is_single ? right_bytes(wide) + near_bytes(wide) : 0;

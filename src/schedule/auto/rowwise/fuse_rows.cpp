@@ -53,7 +53,8 @@ bool is_flat(const Schedule& schedule, LoopId loop) {
                      [&](StmtId id) { return schedule.order.rows[id.value].size() <= depth + 2; });
 }
 
-/// Elements that one iteration of the loop touches, as bytes; nothing when that depends on parameters.
+/// Elements that one iteration of the loop touches, as bytes; nothing when that depends on
+/// parameters.
 std::optional<int64_t> row_bytes(const Schedule& schedule, LoopId loop) {
   int64_t bytes = 0;
   for (const StmtId id : poly::statements_below(schedule.order, loop)) {
@@ -101,8 +102,8 @@ bool combines_columns(const Schedule& schedule, StmtId id) {
   return rows > 2 && move(rows - 1) == Move::Unit && move(rows - 2) == Move::None;
 }
 
-/// Planes of any size can follow each other where nests walk along their rows one after the other: no access is in another place than before,
-/// and temps are one plane.
+/// Planes of any size can follow each other where nests walk along their rows one after the other:
+/// no access is in another place than before, and temps are one plane.
 bool walk_planes(const Schedule& schedule, LoopId loop, const std::set<uint32_t>& tensors,
                  int64_t cores) {
   const auto runs = longest_run(schedule.scop, schedule.order, loop);
@@ -158,8 +159,8 @@ bool adds_element_of(const Schedule& schedule, StmtId reader, StmtId maker) {
          std::equal(made.begin(), made.end(), read.begin(), read.end(), scalar::equal);
 }
 
-/// Functions keep a loop busy, so that the end of a sum would be waited for: worth it where the next row comes from memory meanwhile,
-/// and no last lanes are left over.
+/// Functions keep a loop busy, so that the end of a sum would be waited for: worth it where the
+/// next row comes from memory meanwhile, and no last lanes are left over.
 bool is_worth_joining(const Schedule& schedule, StmtId made, LoopId loop,
                       const Environment& environment) {
   const int64_t lanes = target::vector_lanes(

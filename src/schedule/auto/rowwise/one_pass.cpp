@@ -24,15 +24,16 @@ using scalar::Expr;
 
 namespace {
 
-/// Rows and reduced elements of a block: tiles of a few registers divide both, two temps of such a block fit the L1, and
-/// the rows are enough for the chains of exp that hide each other's latency (schedule/auto/facts/function_latency.h).
+/// Rows and reduced elements of a block: tiles of a few registers divide both, two temps of such a
+/// block fit the L1, and the rows are enough for the chains of exp that hide each other's latency
+/// (schedule/auto/facts/function_latency.h).
 ChainBlocks blocks_for(const target::Cpu& cpu) {
   constexpr int64_t kChains = 8;
   const bool is_narrow = kChains * target::vector_lanes(cpu, 4) <= 32;
   return is_narrow ? ChainBlocks{32, 128} : ChainBlocks{64, 96};
 }
-/// A chain that stores more than a cache holds is worth a single pass; there are two such temps, what the maximum is taken of and the
-/// exponentials.
+/// A chain that stores more than a cache holds is worth a single pass; there are two such temps,
+/// what the maximum is taken of and the exponentials.
 constexpr int64_t kLargeTemps = 2;
 /// A program with more statements is left to the other plans: looking for chains costs proofs.
 constexpr size_t kMostStatements = 40;
@@ -131,8 +132,8 @@ private:
            chain_.producers.end();
   }
 
-  /// All that belongs to the chain inside the same loops over blocks of rows; members and producers also
-  /// inside loops over blocks of the reduced index.
+  /// All that belongs to the chain inside the same loops over blocks of rows; members and producers
+  /// also inside loops over blocks of the reduced index.
   void arrange() {
     for (const auto& [id, role] : chain_.roles)
       iterators_before_[id] = text(id).iters.size();
@@ -218,8 +219,8 @@ private:
     return order;
   }
 
-  /// One loop over the only block of reduced elements around all that has one; what starts the sums goes
-  /// before it.
+  /// One loop over the only block of reduced elements around all that has one; what starts the sums
+  /// goes before it.
   void share_one_block(Order& order, std::vector<TreeNode>& nests) const {
     const program::Statement& maximum = text(chain_.maximum);
     const std::string reduced = maximum.iters[*chain_.roles.at(chain_.maximum).reduced];
@@ -236,8 +237,8 @@ private:
     nests = std::move(result);
   }
 
-  /// The statement inside loops [rows, block of rows, block of reduced, row, reduced, others]; the first
-  /// `shared` of them stand around it already.
+  /// The statement inside loops [rows, block of rows, block of reduced, row, reduced, others]; the
+  /// first `shared` of them stand around it already.
   TreeNode tiled_nest(Order& order, StmtId id, size_t shared) const {
     const ChainRole& role = chain_.roles.at(id);
     std::vector<LoopId> loops;
@@ -317,8 +318,8 @@ private:
     return true;
   }
 
-  /// Temps of a block lie with their rows side by side: reductions along the other index then need no
-  /// step across lanes, and products find the rows of a tile together.
+  /// Temps of a block lie with their rows side by side: reductions along the other index then need
+  /// no step across lanes, and products find the rows of a tile together.
   void put_rows_last() {
     std::set<uint32_t> transposed;
     for (const auto& [id, role] : chain_.roles) {
@@ -334,7 +335,8 @@ private:
       swap_last_two(tensor);
   }
 
-  /// The index is the iterator that had this number before blocks and copies put others in front of it.
+  /// The index is the iterator that had this number before blocks and copies put others in front of
+  /// it.
   bool mentions(const Expr& index, uint32_t iterator, StmtId id) const {
     const auto* it = scalar::as<scalar::Iter>(index);
     const size_t added = text(id).iters.size() - iterators_before_.at(id);

@@ -71,7 +71,8 @@ std::set<std::string> reads_of(const graph::Graph& graph, const std::vector<Tens
   return reads;
 }
 
-/// What rules look at is in the table, or files that have it would be refused: over the standard's own cases.
+/// What rules look at is in the table, or files that have it would be refused: over the standard's
+/// own cases.
 TEST(Attributes, ThatRulesReadAreListed) {
   const auto cases = conformance_cases("/usr/share/libonnx-testdata/data");
   if (!cases)
@@ -91,7 +92,8 @@ TEST(Attributes, ThatRulesReadAreListed) {
   EXPECT_GT(seen, 500U);
 }
 
-/// Passes and C++ code make nodes that no file had; rules that do not look at an attribute refuse them, too.
+/// Passes and C++ code make nodes that no file had; rules that do not look at an attribute refuse
+/// them, too.
 TEST(Attributes, ThatNoRuleReadsAreRefused) {
   const Tensor x = varied({2, 3}, 1);
   EXPECT_NE(refusal({"Relu", {{"slope", 0.5}}, {x}}).find("error[K0512]"), std::string::npos);

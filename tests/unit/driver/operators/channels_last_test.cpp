@@ -18,7 +18,8 @@ using namespace graph::graph_text;
 
 graph::Attribute list_of(std::vector<int64_t> values) { return values; }
 
-/// Node by node, as written, and everything fused with channels last. Says how many convolutions have them last.
+/// Node by node, as written, and everything fused with channels last. Says how many convolutions
+/// have them last.
 int64_t agrees_with_channels_last(const graph::Graph& graph) {
   graph::ChannelsLastEffect effect =
       graph::try_channels_last(graph, graph::ChannelsLastForm::Padded);

@@ -20,7 +20,8 @@ std::vector<double> running_sums(const Tensor& x, bool is_exclusive, bool is_rev
   return sums;
 }
 
-/// Short rows, one element, none; rows long enough for blocks, whole and with a rest; all ways round.
+/// Short rows, one element, none; rows long enough for blocks, whole and with a rest; all ways
+/// round.
 TEST(CumSum, AddsUpWhatStandsBefore) {
   for (const Shape& shape : std::vector<Shape>{{2, 5, 3},
                                                {1, 1, 4},

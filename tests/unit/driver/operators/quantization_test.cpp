@@ -195,7 +195,8 @@ TEST(Quantization, TakesZeroPointsOfRowsAndColumns) {
 
 TEST(Quantization, ScalesRowsAndColumns) {
   const Tensor a = ubytes({2, 2}, {10, 20, 30, 40}), b = ubytes({2, 2}, {1, 2, 3, 4});
-  // (a * b) = 70 100 / 150 220, times the scale of its row, and of its column, by that of the result's row.
+  // (a * b) = 70 100 / 150 220, times the scale of its row, and of its column, by that of the
+  // result's row.
   const auto got = run({"QLinearMatMul",
                         {},
                         {a, floats({2}, {1, 2}), ubytes({2}, {0, 0}), b, floats({2}, {1, 0.5}),

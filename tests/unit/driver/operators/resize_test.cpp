@@ -46,7 +46,8 @@ TEST(Resize, WidensCubicFilters) {
 }
 
 TEST(Resize, KeepsTheCentreOfWhatIsCutOff) {
-  // 4 elements times 0.6 are 2.4, of which 2 are there: (0.5 + k) / 0.6 - 0.5 moves by 2 * (1 - 2 / 2.4).
+  // 4 elements times 0.6 are 2.4, of which 2 are there: (0.5 + k) / 0.6 - 0.5 moves by 2 * (1 - 2
+  // / 2.4).
   const Tensor row = floats({4}, {1, 2, 3, 4});
   const auto got = run(scaled(row, {0.6},
                               {{"mode", Word("linear")},
@@ -135,7 +136,8 @@ TEST(Resize, DoesNotLetInfinitiesThroughThatHaveNoWeight) {
   EXPECT_NEAR(y[14], 7, 1e-6);
 }
 
-/// The same with sizes or scales that are known before the run: a program. The function says what it means.
+/// The same with sizes or scales that are known before the run: a program. The function says what
+/// it means.
 void expect_what_the_function_gives(const Case& c, const std::string& what) {
   SCOPED_TRACE(what);
   graph::Graph graph = graph_of(c);

@@ -1,5 +1,5 @@
-// NaN, infinities, zeros of either sign and the ends of the integers in models. What is expected is what the standard says or, where it
-// says nothing, ONNX Runtime without optimisations does.
+// NaN, infinities, zeros of either sign and the ends of the integers in models. What is expected is
+// what the standard says or, where it says nothing, ONNX Runtime without optimisations does.
 
 #include "driver/model/model.h"
 #include "graph/builder.h"

@@ -2,7 +2,8 @@
 
 #include <random>
 
-// Transposed convolutions by classes of residues, against sums that every element of the image is added to.
+// Transposed convolutions by classes of residues, against sums that every element of the image is
+// added to.
 
 namespace kawara::driver::one_node {
 namespace {

@@ -248,8 +248,8 @@ TEST(ChainGroups, every_wait_that_is_left_out_is_found) {
       return wait != nullptr && wait->at.row == row;
     };
   };
-  // Rows of barriers: full and empty of Q, of K, of V. With an even seed what was asked for first comes first,
-  // so that only the last box can be missing.
+  // Rows of barriers: full and empty of Q, of K, of V. With an even seed what was asked for first
+  // comes first, so that only the last box can be missing.
   using Case = std::pair<uint32_t, uint64_t>;
   for (const auto& [full, seed] : {Case{0, 3}, Case{2, 4}, Case{4, 4}})
     EXPECT_NE(chain_without(waits_at(full), seed).find("is read before it is written"),

@@ -28,7 +28,8 @@ Line paired(const std::string& a, const std::string& b, const Sizes& sizes) {
   return compile(paired_product(a, b), kPairedTiles, sizes, true, 2);
 }
 
-/// Rows of operands begin within a cache line. Tiles 2 x 4, 1 x 6 and 3 x 3, the last ones with an edge; of the last, blocks have a tile twice.
+/// Rows of operands begin within a cache line. Tiles 2 x 4, 1 x 6 and 3 x 3, the last ones with an
+/// edge; of the last, blocks have a tile twice.
 const Sizes kTwoRows = {{"M", 120}, {"N", 248}, {"K", 200}},
             kTwoColumns = {{"M", 56}, {"N", 376}, {"K", 264}},
             kThreeByThree = {{"M", 136}, {"N", 136}, {"K", 200}};

@@ -30,7 +30,8 @@ bool has_copied_panels(const Line& line) {
   return print(line.kernel).find("shared acc_tiles") != std::string::npos;
 }
 
-/// Three panels a tile, an odd number; odd rows, and rows of an even number that is no multiple of eight.
+/// Three panels a tile, an odd number; odd rows, and rows of an even number that is no multiple of
+/// eight.
 const Sizes kOddRows = {{"M", 100}, {"N", 131}, {"K", 40}},
             kEvenRows = {{"M", 100}, {"N", 130}, {"K", 40}};
 

@@ -99,7 +99,8 @@ TEST(EpilogueOperands, default_schedules_have_them_and_keep_to_shared_memory) {
   }
 }
 
-/// As the first residual blocks of ResNet-50 have it: two warpgroups to a tile, weights that stay, four panels.
+/// As the first residual blocks of ResNet-50 have it: two warpgroups to a tile, weights that stay,
+/// four panels.
 TEST(EpilogueOperands, several_warpgroups_share_panels) {
   const Sizes sizes = {{"M", 200}, {"N", 256}, {"K", 24}};
   const Line line = compile(

@@ -62,8 +62,8 @@ inline Line compile(const std::string& text, const std::string& directives, cons
   return line;
 }
 
-/// Largest difference between the kernel, threads and blocks in an order that the seed chooses, and the
-/// program's own meaning; a sentence when the kernel does something that is not allowed.
+/// Largest difference between the kernel, threads and blocks in an order that the seed chooses, and
+/// the program's own meaning; a sentence when the kernel does something that is not allowed.
 inline Result<double, std::string> difference(const Line& line, const Sizes& sizes, uint64_t seed) {
   std::vector<int64_t> params;
   for (const program::Param& p : line.program.params)

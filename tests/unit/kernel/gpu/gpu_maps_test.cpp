@@ -33,7 +33,8 @@ void expect_equal_maps(const Line& line, const Sizes& sizes) {
 }
 
 TEST(GpuMaps, ThreadsHaveTheSameColumnsOfSeveralRows) {
-  // Whole blocks along a row, and several rows to a block: two groups of 16 bytes, whatever the type.
+  // Whole blocks along a row, and several rows to a block: two groups of 16 bytes, whatever the
+  // type.
   const Sizes sizes{{"M", 64}, {"N", 1024}};
   const Line wide = on_one(biased("f32"), sizes), narrow = on_one(biased("bf16"), sizes);
   EXPECT_EQ(stores_in(wide.kernel), 2U) << print(wide.kernel);

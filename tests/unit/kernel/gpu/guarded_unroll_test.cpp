@@ -36,7 +36,8 @@ std::string softmax_of(const std::string& elem) {
 }
 
 TEST(GuardedUnroll, RowsOfAnyLengthStayInRegisters) {
-  // One element at a time, two, and groups of which not all threads have the same number; a warp and a block to a row.
+  // One element at a time, two, and groups of which not all threads have the same number; a warp
+  // and a block to a row.
   for (const std::string elem : {"f32", "bf16"})
     for (const int64_t columns : {75, 202, 333, 1000, 1003, 2100, 2999}) {
       const gpu_line::Sizes sizes{{"M", 5}, {"N", columns}};

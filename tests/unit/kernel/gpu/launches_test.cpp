@@ -206,7 +206,8 @@ TEST(InterpretLaunch, FindsWhatThreadsMustNotDo) {
   EXPECT_EQ(divergent.error().find("threads of k_0 disagree on"), 0U) << divergent.error();
 }
 
-/// Shared memory that a loop allocates is the same in every iteration: the next one may not write it while others still read.
+/// Shared memory that a loop allocates is the same in every iteration: the next one may not write
+/// it while others still read.
 TEST(InterpretLaunch, FindsSharedMemoryThatIsOverwrittenTooEarly) {
   Kernel k = four_threads(block_of(Barrier{}));
   auto& launch = std::get<Launch>(k.body[0]);

@@ -5,8 +5,8 @@
 namespace kawara::kernel {
 namespace {
 
-/// Rows of `depth` elements that are no multiple of a step: copies of several rows follow each other in shared memory, and are
-/// stored by position.
+/// Rows of `depth` elements that are no multiple of a step: copies of several rows follow each
+/// other in shared memory, and are stored by position.
 std::string product_along(int64_t rows, int64_t columns, int64_t depth) {
   const auto number = [](int64_t n) { return std::to_string(n); };
   return "input X: f32[" + number(rows) + ", " + number(depth) + "], W: f32[" + number(columns) +

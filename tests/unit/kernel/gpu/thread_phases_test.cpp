@@ -5,8 +5,8 @@
 namespace kawara::kernel {
 namespace {
 
-/// The number of elements under a window, of which one is in the image, beside rows that several blocks have: only the first
-/// block has the iteration that counts it.
+/// The number of elements under a window, of which one is in the image, beside rows that several
+/// blocks have: only the first block has the iteration that counts it.
 TEST(ThreadPhases, BlocksWithoutAnIterationLeaveTheElementToOthers) {
   const std::string text = "input X: f32[130, 3]\n"
                            "output Y: f32[130, 3]\n"

@@ -59,7 +59,8 @@ TEST(Warpgroups, operands_may_lie_either_way_and_edges_are_filled_with_zeros) {
     }
 }
 
-/// Two buffers for panels of 64 columns: three panels end with the buffer that the next tile begins with.
+/// Two buffers for panels of 64 columns: three panels end with the buffer that the next tile begins
+/// with.
 TEST(Warpgroups, a_tile_does_not_overwrite_panels_of_the_last_one) {
   const Sizes sizes = {{"M", 256}, {"N", 144}, {"K", 24}};
   std::string tiles = kTiles;
@@ -88,7 +89,8 @@ TEST(Warpgroups, operands_whose_rows_tma_cannot_find_are_copied_first) {
   EXPECT_NE(print(line.kernel).find("workspace A_padded: bf16[66, 72]"), std::string::npos);
 }
 
-/// Sums that go on from given elements: past the end of the tensor there are none, and nothing is made of them.
+/// Sums that go on from given elements: past the end of the tensor there are none, and nothing is
+/// made of them.
 TEST(Warpgroups, sums_that_go_on_from_given_elements_may_end_anywhere) {
   const Sizes sizes = {{"M", 19}, {"N", 35}, {"K", 21}};
   const Line line =
@@ -110,7 +112,8 @@ TEST(Warpgroups, loops_stay_where_sizes_are_not_known) {
   EXPECT_LE(*worst, 1e-5);
 }
 
-/// All tiles of a block read the same of the right operand: it comes with the first one. The results' tiles differ in rows only.
+/// All tiles of a block read the same of the right operand: it comes with the first one. The
+/// results' tiles differ in rows only.
 const Sizes kTall = {{"M", 200}, {"N", 64}, {"K", 136}};
 
 TEST(Warpgroups, a_right_operand_that_all_tiles_share_stays) {

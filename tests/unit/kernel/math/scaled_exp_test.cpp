@@ -35,7 +35,8 @@ bool is_scaled(const std::string& from, const std::string& to) {
   return print(scaled(text)).find("e+") != std::string::npos;
 }
 
-/// Whether exponentials may be larger by another factor in each row; `text` has some that may be larger.
+/// Whether exponentials may be larger by another factor in each row; `text` has some that may be
+/// larger.
 bool is_by_rows(const std::string& text) {
   const std::string printed = print(scaled(text));
   const bool is_own = printed.find("* 3.4792486e+17") != std::string::npos;

@@ -8,7 +8,8 @@
 namespace kawara::schedule {
 namespace {
 
-/// A product, what follows it element by element, and a product of that; `weights`: how the weights are declared.
+/// A product, what follows it element by element, and a product of that; `weights`: how the weights
+/// are declared.
 std::string products_in_a_row(int64_t rows, int64_t between, const char* weights = "const") {
   return fmt::format(R"(input A: f32[{0}, 64]
 {2} B: f32[64, {1}], D: f32[{1}, 64]

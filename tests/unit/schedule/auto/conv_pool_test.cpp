@@ -47,7 +47,8 @@ TEST(AutoWindows, leave_what_fits_the_l2) {
   EXPECT_NE(outermost(apart, 1), outermost(apart, 4)) << listing(apart);
 }
 
-/// A convolution with stride 2 whose filters are constant: a vector holds an element of several of them.
+/// A convolution with stride 2 whose filters are constant: a vector holds an element of several of
+/// them.
 std::string strided(const char* pool) {
   return fmt::format(R"(input X: f32[3, 231, 231]
 const W: f32[64, 3, 7, 7], shift: f32[64]
@@ -86,7 +87,8 @@ TEST(AutoWindows, keep_lanes_of_a_product_side_by_side_until_windows_are_done) {
 
 TEST(AutoWindows, give_parts_of_channels_to_threads_where_that_is_more_even) {
   const char* const pool = "act[k, 2*y + r, 2*x + s]";
-  // 56 rows in chunks of 4 would be 14 times 9 rows of the convolution; in chunks of 7, halves of 15.
+  // 56 rows in chunks of 4 would be 14 times 9 rows of the convolution; in chunks of 7, halves
+  // of 15.
   const Schedule many = strided_schedule(pool, "sapphirerapids", 16);
   EXPECT_EQ(LoopsAround::origin(around(many, 4).loops[0]), "k") << listing(many);
   EXPECT_EQ(LoopsAround::origin(around(many, 4).loops[1]), "y") << listing(many);

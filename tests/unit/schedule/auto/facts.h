@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
-// What a default schedule does, asked of its loops, marks and tensors instead of its text: a test says what it means, and
-// holds when a loop gets another name or a tile another size.
+// What a default schedule does, asked of its loops, marks and tensors instead of its text: a test
+// says what it means, and holds when a loop gets another name or a tile another size.
 
 namespace kawara::schedule {
 

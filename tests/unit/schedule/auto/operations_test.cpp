@@ -1,8 +1,9 @@
 #include "unit/schedule/programs.h"
 
-// Default schedules are chosen in milliseconds. Clocks cannot be trusted in tests, so what is limited is the number of isl's
-// operations that any one question of `auto` takes (under a tight quota the same schedule comes out), the number of questions, and how
-// many of them are proofs about a dependence. The limits are about twice what was needed when they were written down.
+// Default schedules are chosen in milliseconds. Clocks cannot be trusted in tests, so what is
+// limited is the number of isl's operations that any one question of `auto` takes (under a tight
+// quota the same schedule comes out), the number of questions, and how many of them are proofs
+// about a dependence. The limits are about twice what was needed when they were written down.
 
 namespace kawara::schedule {
 namespace {

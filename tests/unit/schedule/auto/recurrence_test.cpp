@@ -94,7 +94,8 @@ int64_t innermost_run(const Schedule& schedule) {
   return longest_run(schedule.scop, schedule.order, loop).value_or(0);
 }
 
-/// Rows that come from memory are walked in long pieces; those in a cache in pieces whose temps are registers.
+/// Rows that come from memory are walked in long pieces; those in a cache in pieces whose temps are
+/// registers.
 TEST(Recurrence, in_a_scalar_along_columns_takes_long_strips_of_large_tensors) {
   const auto strip = [](int rows) {
     return innermost_run(by_default(fmt::format(R"(input x: f64[{0}, 700]

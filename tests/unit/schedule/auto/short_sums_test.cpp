@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 #include <tuple>
 
-// Products whose results take as long to store as to compute, and which loop of a convolution runs in lanes.
+// Products whose results take as long to store as to compute, and which loop of a convolution runs
+// in lanes.
 
 namespace kawara::schedule {
 namespace {
@@ -49,7 +50,8 @@ std::string convolution(int64_t filters, int64_t size) {
                      filters, size, size - 2);
 }
 
-/// Taps fill no line of lanes, and there are too many steps to spell out: pixels are lanes, channels stay a loop.
+/// Taps fill no line of lanes, and there are too many steps to spell out: pixels are lanes,
+/// channels stay a loop.
 TEST(AutoConvolution, of_fewer_filters_than_a_quarter_of_a_vector_has_lanes_of_pixels) {
   const auto of_stride = [](int64_t stride) {
     return by_default(fmt::format("input X: f32[6, {1}, {1}]\nconst W: f32[3, 6, 7, 7]\n"

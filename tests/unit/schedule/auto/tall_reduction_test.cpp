@@ -1,6 +1,7 @@
 #include "unit/schedule/auto/facts.h"
 
-// A few results and many terms: who shares the terms, which loop runs in lanes, and when all stays as it was.
+// A few results and many terms: who shares the terms, which loop runs in lanes, and when all stays
+// as it was.
 
 namespace kawara::schedule {
 namespace {
@@ -93,7 +94,8 @@ TEST(AutoTallReduction, few_terms_are_not_worth_threads) {
   EXPECT_TRUE(is_spread("1000000"));
 }
 
-/// Rows and columns that share their terms: tiles of any number of them, begun and added up while they are in registers.
+/// Rows and columns that share their terms: tiles of any number of them, begun and added up while
+/// they are in registers.
 TEST(AutoTallReduction, a_table_of_wide_vectors_is_summed_tile_by_tile) {
   const auto table = [](int64_t rows, int64_t columns, int64_t terms, int64_t cores) {
     return by_default(
@@ -125,7 +127,8 @@ TEST(AutoTallReduction, the_order_of_sums_stays_under_exact) {
   EXPECT_GT(on_cores(both, 2).scop.statements.size(), 2U) << "parts are added up afterwards";
 }
 
-/// Rows that are read again belong together; the maximum alone would read them from memory once more.
+/// Rows that are read again belong together; the maximum alone would read them from memory once
+/// more.
 TEST(AutoTallReduction, terms_that_others_read_stay_with_them) {
   const auto rows = [](const std::string& last) {
     return on_cores("input x: f32[3, 40000]\noutput y: f32[3, 40000]\n"

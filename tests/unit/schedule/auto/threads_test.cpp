@@ -31,7 +31,8 @@ std::string product_text(int rows, int columns, int depth) {
                      rows, columns, depth);
 }
 
-/// Iterations that threads share around a statement: of its outermost parallel loop, and those it counts through.
+/// Iterations that threads share around a statement: of its outermost parallel loop, and those it
+/// counts through.
 int64_t shared_iterations(const Schedule& schedule, poly::StmtId id) {
   int64_t count = 1;
   for (const poly::LoopId loop : poly::path_of(schedule.order, id))

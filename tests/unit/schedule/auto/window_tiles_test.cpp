@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-// Register tiles of windows: which loop of the reduction is unrolled around them, and how many rows they have.
+// Register tiles of windows: which loop of the reduction is unrolled around them, and how many rows
+// they have.
 
 namespace kawara::schedule {
 namespace {
@@ -53,7 +54,8 @@ TEST(AutoWindowTiles, have_many_rows_whatever_the_last_one_has) {
   EXPECT_GE(rows_of(96), 6);
 }
 
-/// Rows of an image are not copied, however long the sum; in several blocks the last tile would be done row by row.
+/// Rows of an image are not copied, however long the sum; in several blocks the last tile would be
+/// done row by row.
 TEST(AutoWindowTiles, have_all_rows_in_one_block) {
   const Schedule made = by_default(
       "input X: f32[190, 13, 37]\nconst W: f32[25, 190, 7, 7]\noutput Y: f32[25, 4, 16]\n"
@@ -68,7 +70,8 @@ TEST(AutoWindowTiles, have_all_rows_in_one_block) {
   EXPECT_GT(tiles, 1) << loops_of(made);
 }
 
-/// Rows of the tile of a sum over windows that move along one dimension of a result, for so many cores.
+/// Rows of the tile of a sum over windows that move along one dimension of a result, for so many
+/// cores.
 int64_t rows_of_tile(int64_t rows, int64_t cores) {
   const Schedule made = by_default(
       fmt::format("input X: f32[8, {1}, 7]\nconst W: f32[161, 8, 7, 7]\noutput Y: f32[161, {0}]\n"
