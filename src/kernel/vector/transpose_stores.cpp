@@ -6,6 +6,7 @@
 #include "kernel/vars.h"
 #include "kernel/walk.h"
 #include "scalar/affine_sum.h"
+#include "scalar/loads.h"
 
 #include <algorithm>
 #include <map>
@@ -15,15 +16,6 @@ namespace kawara::kernel {
 namespace {
 
 using scalar::as;
-
-bool reads(const Expr& e, uint32_t buffer) {
-  bool found = false;
-  scalar::visit(e, [&](const Expr& n) {
-    const auto* load = as<scalar::Load>(n);
-    found = found || (load != nullptr && load->tensor == buffer);
-  });
-  return found;
-}
 
 /// Whether the loop's iterations fill the last dimension of a packed buffer, of a few elements:
 /// unrolled, they take turns in one run (emit/llvm/transpose.cpp).
@@ -44,7 +36,7 @@ Stmt with_transposed_nest(const Kernel& kernel, For rows) {
       rows.marks.vector_width != 0 || rows.marks.is_parallel || rows.step != 1 ||
       lanes->step != 1 || !is_strided(*lanes, *store) || !is_run(rows, *store) ||
       mentions(lanes->lo, rows.var) || mentions(lanes->hi, rows.var) ||
-      trip_count(rows).value_or(0) < 2 || reads(store->value, store->buffer) ||
+      trip_count(rows).value_or(0) < 2 || scalar::reads(store->value, store->buffer) ||
       takes_turns(kernel, rows, *store))
     return rows;
   const Store kept = *store;
