@@ -11,9 +11,7 @@
 
 namespace kawara::program {
 
-inline std::filesystem::path examples_folder() {
-  return std::filesystem::path(__FILE__).parent_path() / "../../../examples";
-}
+inline std::filesystem::path examples_folder() { return KAWARA_EXAMPLES; }
 
 inline std::string text_of_file(const std::filesystem::path& path) {
   std::ifstream in(path);

@@ -14,7 +14,7 @@ std::string contents(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-fs::path tests_folder() { return fs::path(__FILE__).parent_path().parent_path().parent_path(); }
+fs::path tests_folder() { return KAWARA_TESTS; }
 
 /// Whether `text` is `pattern`, where a line `...` stands for any lines.
 bool matches(const std::string& text, const std::string& pattern) {
