@@ -73,9 +73,14 @@ private:
   /// Of all values that do not lie within others.
   std::vector<Use> own_uses() {
     find_uses();
+    std::vector<const JoinStep*> joins;
     for (const Step& step : plan_.steps)
       if (const auto* join = std::get_if<JoinStep>(&step))
-        place_parts(*join);
+        joins.push_back(join);
+    for (const JoinStep* join : joins)
+      place_parts(*join);
+    for (size_t k = 0; k < joins.size(); ++k)
+      place_within(*joins[k], {joins.begin() + static_cast<std::ptrdiff_t>(k) + 1, joins.end()});
     for (const Step& step : plan_.steps)
       if (const auto* kernel = std::get_if<KernelStep>(&step);
           kernel != nullptr && kernel->replaced != graph::kAbsent)
@@ -152,11 +157,32 @@ private:
       return;
     int64_t offset = 0;
     for (const ValueId id : join.operands) {
-      const Info& info = plan_.infos[id];
       const bool is_own = uses_.count(id) && !kept_.count(id) && !parts_.count(id);
       if (is_own)
         parts_[id] = {join.result, offset};
-      offset += graph::elements_of(info.shape).value_or(0) * graph::bytes_of(info.type);
+      offset += joined_bytes(id);
+    }
+  }
+  int64_t joined_bytes(ValueId id) const {
+    const Info& info = plan_.infos[id];
+    return graph::elements_of(info.shape).value_or(0) * graph::bytes_of(info.type);
+  }
+
+  /// A join whose operands, in their order, are among those of a later one is that part of it, as
+  /// where each layer of a dense block reads the results of all layers before it.
+  void place_within(const JoinStep& join, const std::vector<const JoinStep*>& later) {
+    if (kept_.count(join.result) || parts_.count(join.result))
+      return;
+    for (const JoinStep* whole : later) {
+      const auto at = std::search(whole->operands.begin(), whole->operands.end(),
+                                  join.operands.begin(), join.operands.end());
+      if (kept_.count(whole->result) || at == whole->operands.end())
+        continue;
+      int64_t offset = 0;
+      for (auto before = whole->operands.begin(); before != at; ++before)
+        offset += joined_bytes(*before);
+      parts_[join.result] = {whole->result, offset};
+      return;
     }
   }
 
