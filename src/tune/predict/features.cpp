@@ -1,6 +1,6 @@
 #include "tune/predict/features.h"
 
-#include "schedule/auto/facts/nest_facts.h"
+#include "schedule/auto/facts/access_table.h"
 #include "schedule/tree/resolve.h"
 #include "schedule/unproved.h"
 
@@ -82,7 +82,8 @@ double log_of(double x) { return std::log2(std::max(x, 0.0) + 1); }
 struct Level {
   double extent = 1;
   poly::Marks marks;
-  std::vector<Move> moves; ///< of the accesses: the write first
+  std::vector<uint32_t> tensors; ///< of the accesses: the write first
+  std::vector<Move> moves;       ///< of the same
 };
 
 class Counter {
@@ -146,17 +147,6 @@ private:
     return k > 0 && !levels[k - 1].moves.empty() && levels[k - 1].moves.front() == Move::None;
   }
 
-  /// The tensors of a statement's accesses, in the order of `Level::moves`.
-  std::vector<uint32_t> tensors_of(poly::StmtId id) const {
-    const program::Statement& text = schedule_.scop[id].text;
-    std::vector<uint32_t> tensors = {text.tensor};
-    scalar::visit(text.value, [&](const scalar::Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        tensors.push_back(load->tensor);
-    });
-    return tensors;
-  }
-
   /// Length of the source's loop over an iterator.
   double length_of(poly::StmtId id, size_t iterator) const {
     const program::Statement& text = schedule_.scop[id].text;
@@ -174,11 +164,15 @@ private:
     std::vector<Level> levels;
     const auto path = poly::path_of(schedule_.order, id);
     const auto& rows = schedule_.order.rows[id.value];
+    const auto accesses = schedule::access_table(schedule_.scop, schedule_.order, id);
     for (size_t row = 0; row < path.size(); ++row) {
       const Range values = range_of(rows[row], id);
       const double extent = std::max(1.0, values.high - values.low + 1);
-      levels.push_back({extent, schedule_.order[path[row]].marks,
-                        schedule::moves_of(schedule_.scop, schedule_.order, id, row)});
+      levels.push_back({extent, schedule_.order[path[row]].marks, {}, {}});
+      for (const schedule::LoopAccess& access : accesses) {
+        levels.back().tensors.push_back(access.tensor);
+        levels.back().moves.push_back(access.moves[row]);
+      }
     }
     return levels;
   }
@@ -271,11 +265,10 @@ private:
     f[kVectorWidth] = static_cast<double>(std::max<int64_t>(last.marks.vector_width, 1));
     f[kIsVector] = last.marks.vector_width > 0 ? 1 : 0;
     f[kLanesUsed] = std::log2(elements_a_step(id, last));
-    const std::vector<uint32_t> tensors = tensors_of(id);
     for (size_t a = 0; a < last.moves.size(); ++a) {
       const Move move = last.moves[a];
       const bool is_near =
-          (a == 0 && is_carried(levels)) || (a > 0 && packed_.contains(tensors[a]));
+          (a == 0 && is_carried(levels)) || (a > 0 && packed_.contains(last.tensors[a]));
       f[kUnit] += move == Move::Unit || (move == Move::Far && is_near) ? 1 : 0;
       f[kFar] += move == Move::Far && !is_near ? 1 : 0;
       f[kNone] += move == Move::None ? 1 : 0;

@@ -183,25 +183,15 @@ DirectiveList NestRules::packs(size_t v, size_t r, size_t k) const {
   const auto& text = structure_.schedule.scop[nest_.nest.statements.front()].text;
   DirectiveList list;
   std::set<uint32_t> seen{text.tensor};
-  size_t load = 0;
-  scalar::visit(text.value, [&](const scalar::Expr& e) {
-    const auto* found = scalar::as<scalar::Load>(e);
-    if (found == nullptr)
-      return;
-    const size_t access = ++load;
-    if (!seen.insert(found->tensor).second)
-      return;
-    const auto stays = [&](size_t position) {
-      const auto moves = moves_of(structure_.schedule.scop, structure_.schedule.order,
-                                  nest_.nest.statements.front(), nest_.nest.depth + position);
-      return access < moves.size() && moves[access] == Move::None;
-    };
-    const std::string& tensor = structure_.schedule.scop.tensors[found->tensor].name;
-    if (stays(r) && !stays(v))
+  for (const schedule::LoopAccess& access : facts_.accesses) {
+    if (access.statement != nest_.nest.statements.front() || !seen.insert(access.tensor).second)
+      continue;
+    const std::string& tensor = structure_.schedule.scop.tensors[access.tensor].name;
+    if (access.stays(r) && !access.stays(v))
       list.push_back(Pack{tensor, part_of(name(k), ".0")});
-    else if (stays(v) && !stays(r))
+    else if (access.stays(v) && !access.stays(r))
       list.push_back(Pack{tensor, part_of(name(r), ".0")});
-  });
+  }
   return list;
 }
 

@@ -1,7 +1,8 @@
 #include "schedule/auto/chunk/back_to_back.h"
 
 #include "scalar/loads.h"
-#include "schedule/auto/product/blocking.h"
+#include "schedule/auto/facts/dataflow.h"
+#include "schedule/auto/facts/nest_facts.h"
 #include "schedule/tree/nest.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ struct ResidentRows {
 class ResidentFinder {
 public:
   ResidentFinder(const Schedule& schedule, const Environment& environment)
-      : schedule_(schedule), environment_(environment), ids_(live_statements(schedule)) {}
+      : schedule_(schedule), environment_(environment), ids_(live_statements(schedule)),
+        flow_(schedule.scop) {}
 
   std::optional<WindowChunks> first() const {
     for (const StmtId id : ids_)
@@ -48,7 +50,7 @@ private:
       return std::nullopt;
     for (size_t side = 0; side < 2; ++side)
       if (tensor(loads[side]->tensor).role == program::Role::Temp &&
-          keeps_values(schedule_, loads[1 - side]->tensor))
+          flow_[loads[1 - side]->tensor].keeps_values)
         if (auto rows = rows_of(id, *loads[side], *loads[1 - side]))
           return rows;
     return std::nullopt;
@@ -86,11 +88,11 @@ private:
     for (const StmtId id : ids_)
       if (id == reader || is_made(id, temps))
         for (const scalar::Load* load : scalar::loads_in(text(id).value))
-          if (keeps_values(schedule_, load->tensor))
+          if (flow_[load->tensor].keeps_values)
             weights.insert(load->tensor);
     int64_t bytes = 0;
     for (const uint32_t weight : weights)
-      bytes += tensor_bytes(schedule_, weight);
+      bytes += bytes_of_tensor(tensor(weight));
     return bytes;
   }
 
@@ -98,7 +100,7 @@ private:
   /// with more than others.
   std::optional<int64_t> rows_of_chunk(const ResidentRows& rows) const {
     const auto all = scalar::constant_of(tensor(rows.temp).shape[rows.temp_dim]);
-    const int64_t bytes = tensor_bytes(schedule_, rows.temp), cores = environment_.cpu.cores;
+    const int64_t bytes = bytes_of_tensor(tensor(rows.temp)), cores = environment_.cpu.cores;
     if (!all || *all < 1 || bytes <= environment_.cpu.caches.l2)
       return std::nullopt;
     const int64_t most = environment_.cpu.caches.l2 / 4 / std::max<int64_t>(1, bytes / *all);
@@ -113,7 +115,7 @@ private:
   }
 
   std::optional<WindowChunks> chunks_for(StmtId reader, const ResidentRows& rows) const {
-    WindowChunks chunks{{}, {}, reader, temps_made_for(schedule_, reader, rows.temp), true};
+    WindowChunks chunks{{}, {}, reader, temps_made_for(schedule_, flow_, reader, rows.temp), true};
     const auto chunk = rows_of_chunk(rows);
     if (chunks.temps.empty() || !chunk ||
         weight_bytes(reader, chunks.temps) > environment_.cpu.caches.l2 / 2)
@@ -168,6 +170,7 @@ private:
   const Schedule& schedule_;
   const Environment& environment_;
   std::vector<StmtId> ids_;
+  const Dataflow flow_;
 };
 
 } // namespace

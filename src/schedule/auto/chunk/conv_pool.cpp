@@ -24,23 +24,17 @@ std::vector<StmtId> live_statements(const Schedule& schedule) {
   return ids;
 }
 
-std::vector<uint32_t> temps_made_for(const Schedule& schedule, StmtId reader, uint32_t temp) {
-  const std::vector<StmtId> ids = live_statements(schedule);
+std::vector<uint32_t> temps_made_for(const Schedule& schedule, const Dataflow& flow, StmtId reader,
+                                     uint32_t temp) {
   const auto text = [&](StmtId id) -> const program::Statement& { return schedule.scop[id].text; };
   std::vector<uint32_t> temps{temp};
   std::set<StmtId> users{reader};
   bool has_product = false;
   for (size_t k = 0; k < temps.size(); ++k) {
-    for (const StmtId id : ids) {
-      const auto loads = scalar::loads_in(text(id).value);
-      const bool reads = std::any_of(loads.begin(), loads.end(),
-                                     [&](auto* load) { return load->tensor == temps[k]; });
-      if (reads && !users.contains(id) && text(id).tensor != temps[k])
+    for (const StmtId id : flow[temps[k]].readers)
+      if (!users.contains(id) && text(id).tensor != temps[k])
         return {};
-    }
-    for (const StmtId id : ids) {
-      if (text(id).tensor != temps[k])
-        continue;
+    for (const StmtId id : flow[temps[k]].writers) {
       users.insert(id);
       const auto loads = scalar::loads_in(text(id).value);
       has_product = has_product || (text(id).op == scalar::ReduceOp::Sum && loads.size() == 2);
@@ -72,7 +66,8 @@ struct Window {
 class WindowFinder {
 public:
   WindowFinder(const Schedule& schedule, const Environment& environment)
-      : schedule_(schedule), environment_(environment), ids_(live_statements(schedule)) {}
+      : schedule_(schedule), environment_(environment), ids_(live_statements(schedule)),
+        flow_(schedule.scop) {}
 
   std::optional<WindowChunks> first() const {
     for (const StmtId id : ids_)
@@ -155,7 +150,7 @@ private:
   }
 
   std::optional<WindowChunks> chunks_for(StmtId reader, const Window& window) const {
-    WindowChunks chunks{{}, {}, reader, temps_made_for(schedule_, reader, window.temp)};
+    WindowChunks chunks{{}, {}, reader, temps_made_for(schedule_, flow_, reader, window.temp)};
     const auto depth = depth_of(reader, scalar::iter(window.iterator));
     const auto rows = depth ? length(reader, *depth) : std::nullopt;
     if (chunks.temps.empty() || !rows)
@@ -257,6 +252,7 @@ private:
   const Schedule& schedule_;
   const Environment& environment_;
   std::vector<StmtId> ids_;
+  const Dataflow flow_;
 };
 
 /// An index without what counts copies.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/product/product.h"
 
 #include <optional>
@@ -28,7 +29,8 @@ std::optional<WindowChunks> window_chunks(const Schedule&, const Environment&);
 
 /// Temps that are made for the reader of one alone, that one first, when one of them is a product's
 /// result.
-std::vector<uint32_t> temps_made_for(const Schedule&, poly::StmtId reader, uint32_t temp);
+std::vector<uint32_t> temps_made_for(const Schedule&, const Dataflow&, poly::StmtId reader,
+                                     uint32_t temp);
 
 /// Statements that are still there.
 std::vector<poly::StmtId> live_statements(const Schedule&);

@@ -27,15 +27,17 @@ double extent_of(const Schedule& schedule, LoopId loop) {
 /// What the accesses of one instance cost on average: by how they move along the innermost loop,
 /// less where an unrolled loop around keeps them in a register.
 double access_cost(const Schedule& schedule, StmtId id, const std::vector<LoopId>& path) {
-  std::vector<double> cost;
-  for (const Move move : moves_of(schedule.scop, schedule.order, id, path.size() - 1))
-    cost.push_back(move == Move::None ? 0.25 : move == Move::Unit ? 1.0 : 6.0);
+  const AccessTable table = access_table(schedule.scop, schedule.order, id);
   size_t row = path.size() - 1;
+  std::vector<double> cost;
+  for (const LoopAccess& access : table) {
+    const Move move = access.moves[row];
+    cost.push_back(move == Move::None ? 0.25 : move == Move::Unit ? 1.0 : 6.0);
+  }
   while (row-- > 0) {
     const bool is_unrolled = schedule.order[path[row]].marks.unroll == poly::kFullUnroll;
-    const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, row);
-    for (size_t k = 0; k < moves.size(); ++k)
-      if (moves[k] == Move::None && (is_unrolled || k == 0))
+    for (size_t k = 0; k < table.size(); ++k)
+      if (table[k].stays(row) && (is_unrolled || table[k].is_write))
         cost[k] /= std::min(8.0, extent_of(schedule, path[row]));
     if (!is_unrolled)
       break;

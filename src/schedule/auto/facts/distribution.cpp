@@ -161,9 +161,8 @@ bool wants_distribution(const Schedule& schedule, LoopId loop) {
     const size_t rows = schedule.order.rows[id.value].size();
     if (rows < depth + 2)
       continue;
-    const auto strides = [&](size_t k) {
-      return strides_of(schedule.scop, schedule.order, {id}, k);
-    };
+    const AccessTable table = access_table(schedule.scop, schedule.order, id);
+    const auto strides = [&](size_t k) { return strides_along(table, k); };
     const Strides innermost = strides(rows - 1);
     for (size_t k = depth; k + 1 < rows; ++k)
       if (strides(k).far < innermost.far && strides(k).far_writes <= innermost.far_writes)

@@ -1,6 +1,7 @@
 #include "schedule/auto/facts/function_latency.h"
 
 #include "scalar/expand/expansion.h"
+#include "schedule/auto/facts/dataflow.h"
 
 #include <algorithm>
 
@@ -12,12 +13,11 @@ using scalar::UnaryOp;
 constexpr int64_t kRowsUnderWay = 32;
 
 bool is_maximum(const Schedule& schedule, uint32_t tensor) {
-  for (uint32_t n = 0; n < schedule.scop.statements.size(); ++n) {
-    const auto& text = schedule.scop[poly::StmtId{n}].text;
-    if (text.tensor == tensor && text.op == scalar::ReduceOp::Max)
-      return true;
-  }
-  return false;
+  const Dataflow flow(schedule.scop);
+  const std::vector<poly::StmtId>& writers = flow[tensor].writers;
+  return std::any_of(writers.begin(), writers.end(), [&](poly::StmtId id) {
+    return schedule.scop[id].text.op == scalar::ReduceOp::Max;
+  });
 }
 
 /// exp(a - m), m being a maximum, or what `online` made of it.

@@ -1,8 +1,6 @@
 #include "schedule/auto/facts/nest_facts.h"
 
-#include "poly/accesses.h"
 #include "poly/legality/directions.h"
-#include "poly/legality/witness.h"
 #include "scalar/loads.h"
 #include "schedule/tree/extent.h"
 
@@ -14,73 +12,11 @@ using poly::LoopId;
 using poly::Order;
 using poly::Scop;
 using poly::StmtId;
-using poly::TreeNode;
 
 namespace {
 
 /// Assumed where a loop's extent depends on parameters.
 constexpr int64_t kUnknownExtent = 1000;
-
-/// The iterator that a row is (plus a constant), when it is one.
-std::optional<uint32_t> iterator_of(const Scop& scop, StmtId id, const scalar::Expr& row) {
-  const std::vector<int64_t> params(scop.params.size(), 16);
-  const size_t n = scop[id].text.iters.size();
-  const std::vector<int64_t> origin(n, 64);
-  const int64_t at_origin = poly::value_at(row, params, origin);
-  std::optional<uint32_t> found;
-  for (uint32_t k = 0; k < n; ++k) {
-    std::vector<int64_t> moved = origin;
-    moved[k] += 1;
-    const int64_t step = poly::value_at(row, params, moved) - at_origin;
-    if (step == 0)
-      continue;
-    if (step != 1 || found)
-      return std::nullopt;
-    found = k;
-  }
-  return found;
-}
-
-bool mentions(const scalar::Expr& e, uint32_t iterator) {
-  bool found = false;
-  scalar::visit(e, [&](const scalar::Expr& n) {
-    const auto* it = scalar::as<scalar::Iter>(n);
-    found = found || (it != nullptr && it->index == iterator);
-  });
-  return found;
-}
-
-Move move_of(const Scop& scop, StmtId id, const std::vector<scalar::Expr>& index,
-             uint32_t iterator) {
-  const std::vector<int64_t> params(scop.params.size(), 16);
-  const std::vector<int64_t> origin(scop[id].text.iters.size(), 64);
-  std::vector<int64_t> moved = origin;
-  moved[iterator] += 1;
-  Move move = Move::None;
-  for (size_t d = 0; d < index.size(); ++d) {
-    // Where an index is read from data, the next one may be anywhere.
-    if (!poly::is_known_index(index[d], scop[id].text)) {
-      if (mentions(index[d], iterator))
-        move = Move::Far;
-      continue;
-    }
-    const int64_t step =
-        poly::value_at(index[d], params, moved) - poly::value_at(index[d], params, origin);
-    if (step == 0)
-      continue;
-    const bool is_unit = d + 1 == index.size() && step == 1;
-    move = is_unit && move == Move::None ? Move::Unit : Move::Far;
-  }
-  return move;
-}
-
-void count_move(Strides& strides, Move move, bool is_write) {
-  strides.none += move == Move::None;
-  strides.unit += move == Move::Unit;
-  strides.far += move == Move::Far;
-  strides.far_writes += is_write && move == Move::Far;
-  strides.writes_same_element = strides.writes_same_element || (is_write && move == Move::None);
-}
 
 /// Pairs that an outer loop at or before `level` keeps apart need no further care.
 bool is_carried_before(const poly::Direction& direction, size_t level) {
@@ -109,25 +45,6 @@ size_t fixed_loops(const Scop& scop, const std::vector<poly::Direction>& all, si
 
 } // namespace
 
-std::optional<Nest> perfect_nest_at(const Order& order, LoopId loop) {
-  Nest nest;
-  nest.depth = *poly::depth_of(order, loop);
-  const TreeNode* node = poly::find_node(order, loop);
-  while (true) {
-    nest.loops.push_back(node->loop());
-    if (node->body.size() == 1 && node->body.front().is_loop()) {
-      node = &node->body.front();
-      continue;
-    }
-    for (const TreeNode& child : node->body) {
-      if (child.is_loop())
-        return std::nullopt;
-      nest.statements.push_back(child.statement());
-    }
-    return nest;
-  }
-}
-
 bool adds_up(const Schedule& schedule, const Nest& nest, std::optional<uint32_t> tensor,
              const std::vector<size_t>& some, const std::vector<size_t>& others) {
   const std::vector<scalar::Expr>& rows = schedule.order.rows[nest.statements.front().value];
@@ -148,59 +65,6 @@ bool adds_up(const Schedule& schedule, const Nest& nest, std::optional<uint32_t>
   });
 }
 
-bool is_plain_row(const Scop& scop, const Order& order, StmtId id, size_t row) {
-  return iterator_of(scop, id, order.rows[id.value][row]).has_value();
-}
-
-std::vector<Move> moves_of(const Scop& scop, const Order& order, StmtId id, size_t row) {
-  const auto iterator = iterator_of(scop, id, order.rows[id.value][row]);
-  const program::Statement& text = scop[id].text;
-  const auto move = [&](const std::vector<scalar::Expr>& index) {
-    return iterator ? move_of(scop, id, index, *iterator) : Move::Far;
-  };
-  std::vector<Move> moves{move(text.index)};
-  scalar::visit(text.value, [&](const scalar::Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e))
-      moves.push_back(move(load->index));
-  });
-  return moves;
-}
-
-Strides strides_of(const Scop& scop, const Order& order, const std::vector<StmtId>& statements,
-                   size_t row) {
-  Strides strides;
-  for (const StmtId id : statements) {
-    if (row >= order.rows[id.value].size())
-      continue;
-    const std::vector<Move> moves = moves_of(scop, order, id, row);
-    for (size_t k = 0; k < moves.size(); ++k)
-      count_move(strides, moves[k], k == 0);
-  }
-  return strides;
-}
-
-Strides shared_strides(const Schedule& schedule, const std::vector<StmtId>& statements,
-                       size_t row) {
-  Strides strides;
-  for (const StmtId id : statements) {
-    const program::Statement& text = schedule.scop[id].text;
-    std::vector<uint32_t> tensors{text.tensor};
-    scalar::visit(text.value, [&](const scalar::Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        tensors.push_back(load->tensor);
-    });
-    const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, row);
-    for (size_t k = 0; k < moves.size(); ++k)
-      if (schedule.scop.tensors[tensors[k]].private_dims == 0)
-        count_move(strides, moves[k], k == 0);
-  }
-  return strides;
-}
-
-bool goes_far(const Strides& strides) {
-  return strides.far_writes > 0 && strides.far >= strides.unit;
-}
-
 NestFacts facts_of(const Schedule& schedule, const Nest& nest) {
   const Scop& scop = schedule.scop;
   const Order& order = schedule.order;
@@ -208,6 +72,7 @@ NestFacts facts_of(const Schedule& schedule, const Nest& nest) {
   const auto all = poly::directions(scop, order, nest.statements, nest.depth);
   NestFacts facts;
   facts.fixed = fixed_loops(scop, all, nest.loops.size());
+  facts.accesses = access_table(schedule, nest);
   for (size_t k = 0; k < nest.loops.size(); ++k) {
     bool is_parallel = true;
     bool is_reduction = relaxes;
@@ -220,7 +85,7 @@ NestFacts facts_of(const Schedule& schedule, const Nest& nest) {
     }
     facts.is_parallel.push_back(is_parallel);
     facts.is_reduction.push_back(is_reduction && !is_parallel);
-    facts.strides.push_back(strides_of(scop, order, nest.statements, nest.depth + k));
+    facts.strides.push_back(strides_along(facts.accesses, k));
     const auto run = longest_run(scop, order, nest.loops[k]);
     facts.extents.push_back(run.value_or(kUnknownExtent));
     facts.is_open.push_back(!run);

@@ -84,8 +84,7 @@ private:
     const size_t depth = *poly::depth_of(schedule_.order, loop);
     for (const StmtId id : poly::statements_below(schedule_.order, loop)) {
       const size_t rows = schedule_.order.rows[id.value].size();
-      if (rows >= depth + 3 &&
-          strides_of(schedule_.scop, schedule_.order, {id}, rows - 1).writes_same_element)
+      if (rows >= depth + 3 && strides_at(schedule_, {id}, rows - 1).writes_same_element)
         return true;
     }
     return false;

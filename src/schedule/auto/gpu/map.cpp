@@ -14,16 +14,16 @@ using poly::Axis;
 constexpr int64_t kThreads = 256;
 constexpr int64_t kLeastThreads = 32;
 constexpr int64_t kLeastWidth = 2;
-constexpr int64_t kShortRow = 16;
+constexpr int64_t kShortMapRow = 16;
 constexpr size_t kManyLoads = 8; ///< for one element
 /// Groups of 16 bytes of a thread that has the same columns of several rows, where that saves
 /// loads; pieces of a row that are shorter than 16 bytes.
-constexpr int64_t kGroupsOfThread = 2, kMostPieces = 8;
+constexpr int64_t kGroupsOfThread = 2, kMostRowPieces = 8;
 /// Threads of a multiprocessor that are left at least when each has several pieces, or several
 /// rows.
 constexpr int64_t kThreadsWithPieces = 1024, kThreadsWithRows = 4096;
 /// Of a grid in y and z.
-constexpr int64_t kMostBlocks = 65535;
+constexpr int64_t kMostMapBlocks = 65535;
 
 /// A loop of the nest and what a plan calls it.
 struct Item {
@@ -110,7 +110,7 @@ private:
   }
 
   bool is_short_and_divided(const Item& x) const {
-    return serial_inside().empty() && x.extent > 1 && x.extent <= kShortRow && divides(x.name);
+    return serial_inside().empty() && x.extent > 1 && x.extent <= kShortMapRow && divides(x.name);
   }
 
   /// Names of loops, those further out first.
@@ -176,7 +176,7 @@ private:
       together *= outer[o].extent;
     std::vector<std::string> joined;
     while (outer.size() > 2) {
-      if (joins && together <= kMostBlocks)
+      if (joins && together <= kMostMapBlocks)
         joined.push_back(outer[0].name);
       else
         names.inner.insert(names.inner.begin(), outer[0].name);
@@ -196,7 +196,7 @@ private:
     }
     std::vector<Axis> axes = {Axis::BlockX, Axis::BlockY, Axis::BlockZ};
     // The axis that may be long goes to the longest loop.
-    if (!outer.empty() && outer.back().extent > kMostBlocks)
+    if (!outer.empty() && outer.back().extent > kMostMapBlocks)
       std::swap(axes[0], axes[1]);
     for (size_t b = 0; b < names.blocks.size(); ++b)
       plan.bind(names.blocks[names.blocks.size() - 1 - b], axes[b]);
@@ -217,7 +217,7 @@ private:
       return 1;
     const int64_t groups = looks_into_table() ? kGroupsOfThread : 1;
     const int64_t least = looks_into_table() ? kThreads : kThreadsWithPieces;
-    int64_t pieces = std::min(groups * elements_of_group(x) / width, kMostPieces);
+    int64_t pieces = std::min(groups * elements_of_group(x) / width, kMostRowPieces);
     while (pieces > 1 && (pieces * across * width > x.extent ||
                           threads_in_all(width * pieces) < least * gpu_.multiprocessors))
       pieces /= 2;
@@ -244,15 +244,14 @@ private:
 
   /// Something is read (a bias) that is the same for all of these many rows.
   bool shares_columns(const Item& rows, int64_t count, int64_t width) const {
-    if (!serial_inside().empty() || reads_much() || count < 2 || count > kMostPieces ||
+    if (!serial_inside().empty() || reads_much() || count < 2 || count > kMostRowPieces ||
         rows.extent % count != 0 ||
         threads_in_all(count * width) <
             (looks_into_table() ? kThreadsWithPieces : kThreadsWithRows) * gpu_.multiprocessors)
       return false;
-    return std::any_of(nest_.statements.begin(), nest_.statements.end(), [&](poly::StmtId id) {
-      const std::vector<Move> moves =
-          moves_of(schedule_.scop, schedule_.order, id, nest_.depth + rows.position);
-      return std::count(moves.begin() + 1, moves.end(), Move::None) > 0;
+    const AccessTable table = access_table(schedule_, nest_);
+    return std::any_of(table.begin(), table.end(), [&](const LoopAccess& access) {
+      return !access.is_write && access.stays(rows.position);
     });
   }
 

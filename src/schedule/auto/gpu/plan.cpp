@@ -25,23 +25,10 @@ bool try_plan(Schedule& schedule, const std::vector<Directive>& plan,
 int64_t gpu_vector_width(const Schedule& schedule, const std::vector<poly::StmtId>& statements,
                          int64_t extent, std::optional<size_t> row) {
   int64_t bytes = 1;
-  const auto count = [&](uint32_t tensor, Move move) {
-    if (move != Move::None)
-      bytes = std::max<int64_t>(bytes, scalar::bytes_of(schedule.scop.tensors[tensor].elem));
-  };
-  for (const poly::StmtId id : statements) {
-    const program::Statement& text = schedule.scop[id].text;
-    std::vector<Move> moves;
-    if (row)
-      moves = moves_of(schedule.scop, schedule.order, id, *row);
-    size_t access = 0;
-    const auto next = [&] { return access < moves.size() ? moves[access++] : Move::Unit; };
-    count(text.tensor, next());
-    scalar::visit(text.value, [&](const scalar::Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        count(load->tensor, next());
-    });
-  }
+  for (const poly::StmtId id : statements)
+    for (const LoopAccess& access : access_table(schedule.scop, schedule.order, id))
+      if (!row || !access.stays(*row))
+        bytes = std::max(bytes, scalar::bytes_of(schedule.scop.tensors[access.tensor].elem));
   int64_t width = 16 / bytes;
   while (width > 1 && extent % width != 0)
     width /= 2;

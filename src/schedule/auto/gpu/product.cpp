@@ -214,7 +214,7 @@ void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at,
 namespace {
 
 constexpr int64_t kStepBytes = 128; ///< of a row of an operand, in one step of the reduction
-constexpr int64_t kLeastRows = 4,
+constexpr int64_t kLeastCollectiveRows = 4,
                   kLeastSide = 16; ///< fewer are a matter of memory, not of products
 constexpr int64_t kSideOfPanel = 64;
 constexpr int64_t kMostParts = 16;
@@ -315,7 +315,7 @@ bool suits_tma(const Schedule& schedule, const Product& product) {
 }
 
 bool suits_collective(const Schedule& schedule, const Product& product) {
-  return product.extents[product.rows] >= kLeastRows &&
+  return product.extents[product.rows] >= kLeastCollectiveRows &&
          product.extents[product.lanes] >= kLeastSide &&
          product.extents[stepped_depth(product)] >= kLeastSide && suits_tma(schedule, product);
 }

@@ -37,7 +37,7 @@ constexpr int64_t kMostWarpsOfBlock = 8;
 /// Elements of a row that one warp has, or bytes.
 constexpr int64_t kRowOfWarp = 1024, kBytesOfWarp = 4096;
 /// Of a loop over rows without a known end.
-constexpr int64_t kManyRows = 1 << 20;
+constexpr int64_t kUnknownRows = 1 << 20;
 /// Elements of a row that the threads of a block keep in registers, and how many one of them keeps
 /// at most.
 constexpr int64_t kMostKeptOfRow = 48 << 10, kMostKept = 96;
@@ -53,7 +53,7 @@ public:
     for (const TreeNode& node : poly::find_node(schedule.order, rows)->body)
       if (node.is_loop())
         nests_.push_back(poly::statements_below(node).front());
-    rows_ = longest_run(schedule.scop, schedule.order, rows).value_or(kManyRows);
+    rows_ = longest_run(schedule.scop, schedule.order, rows).value_or(kUnknownRows);
     measure();
   }
 

@@ -268,21 +268,23 @@ bool tensor_cores_can(const Schedule& schedule, poly::StmtId update,
   });
 }
 
-/// The loops by role when load number `matrix` is the matrix and `wide` its loop of the result.
-std::optional<Skinny> with_matrix(Skinny s, const std::vector<std::vector<Move>>& moves,
-                                  size_t matrix, size_t wide) {
-  for (size_t k = 0; k < moves.size(); ++k) {
-    if (moves[k][0] == Move::None || k == wide)
+/// The loops by role when that load is the matrix and `wide` its loop of the result.
+std::optional<Skinny> with_matrix(Skinny s, const AccessTable& accesses, const LoopAccess& matrix,
+                                  size_t wide) {
+  const LoopAccess& result = accesses.front();
+  for (size_t k = 0; k < s.nest.loops.size(); ++k) {
+    if (result.stays(k) || k == wide)
       continue;
-    (moves[k][matrix] == Move::None ? s.few : s.outer).push_back(k);
+    (matrix.stays(k) ? s.few : s.outer).push_back(k);
   }
   s.wide = wide;
-  s.is_along = moves[s.depth][matrix] == Move::Unit;
-  const bool is_across = moves[wide][matrix] == Move::Unit && moves[wide][0] == Move::Unit;
-  const bool is_shared = std::any_of(moves[wide].begin() + 1, moves[wide].end(),
-                                     [](Move m) { return m == Move::None; });
-  if (moves[wide][matrix] == Move::None || moves[s.depth][matrix] == Move::None || !is_shared ||
-      !(s.is_along || is_across) || s.outer.size() > 2)
+  s.matrix = matrix.tensor;
+  s.is_along = matrix.moves[s.depth] == Move::Unit;
+  const bool is_across = matrix.moves[wide] == Move::Unit && result.moves[wide] == Move::Unit;
+  const bool is_shared = std::any_of(accesses.begin() + 1, accesses.end(),
+                                     [&](const LoopAccess& load) { return load.stays(wide); });
+  if (matrix.stays(wide) || matrix.stays(s.depth) || !is_shared || !(s.is_along || is_across) ||
+      s.outer.size() > 2)
     return std::nullopt;
   return s;
 }
@@ -308,11 +310,10 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
   Skinny base;
   base.nest = nest;
   base.extents = facts.extents;
-  std::vector<std::vector<Move>> moves;
+  const LoopAccess& result = facts.accesses.front();
   size_t reductions = 0;
   for (size_t k = 0; k < nest.loops.size(); ++k) {
-    moves.push_back(moves_of(schedule.scop, schedule.order, update, k));
-    if (moves[k][0] == Move::None) {
+    if (result.stays(k)) {
       base.depth = k;
       ++reductions;
     } else if (!facts.is_parallel[k])
@@ -320,23 +321,17 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
   }
   if (reductions != 1 || base.extents[base.depth] < kLeastDepth)
     return std::nullopt;
-  std::vector<uint32_t> tensors;
-  scalar::visit(text.value, [&](const scalar::Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e))
-      tensors.push_back(load->tensor);
-  });
   const bool has_instruction = tensor_cores_can(schedule, update, environment);
   std::optional<Skinny> best;
-  for (size_t matrix = 1; matrix <= tensors.size(); ++matrix)
+  for (size_t matrix = 1; matrix < facts.accesses.size(); ++matrix)
     for (size_t wide = 0; wide < nest.loops.size(); ++wide) {
       const bool is_worth =
           base.extents[wide] >= kLeastWide || base.extents[base.depth] >= kLongDepth;
-      if (moves[wide][0] == Move::None || !is_worth)
+      if (result.stays(wide) || !is_worth)
         continue;
-      auto s = with_matrix(base, moves, matrix, wide);
+      auto s = with_matrix(base, facts.accesses, facts.accesses[matrix], wide);
       if (!s)
         continue;
-      s->matrix = tensors[matrix - 1];
       // Tensor cores want the matrix transposed where elements are not of two bytes: that costs
       // more than it saves.
       const bool is_ready =

@@ -32,21 +32,15 @@ struct AccessDirection {
 std::optional<AccessDirection> access_direction_of(const Schedule& schedule, const Nest& nest) {
   if (nest.statements.size() != 1)
     return std::nullopt;
-  const poly::StmtId id = nest.statements.front();
-  std::vector<uint32_t> loaded;
-  scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e))
-      loaded.push_back(load->tensor);
-  });
-  std::vector<std::vector<Move>> moves;
-  for (size_t k = 0; k < nest.loops.size(); ++k)
-    moves.push_back(moves_of(schedule.scop, schedule.order, id, nest.depth + k));
-  for (size_t w = 0; w < moves.size(); ++w)
-    for (size_t r = 0; r < moves.size(); ++r)
-      for (size_t a = 1; a < moves[w].size() && a <= loaded.size(); ++a)
-        if (w != r && moves[w][0] == Move::Unit && moves[r][0] == Move::Far &&
-            moves[w][a] == Move::Far && moves[r][a] == Move::Unit)
-          return AccessDirection{w, r, loaded[a - 1]};
+  const AccessTable table = access_table(schedule, nest);
+  const LoopAccess& result = table.front();
+  for (size_t w = 0; w < nest.loops.size(); ++w)
+    for (size_t r = 0; r < nest.loops.size(); ++r)
+      for (const LoopAccess& load : table)
+        if (w != r && !load.is_write && result.moves[w] == Move::Unit &&
+            result.moves[r] == Move::Far && load.moves[w] == Move::Far &&
+            load.moves[r] == Move::Unit)
+          return AccessDirection{w, r, load.tensor};
   return std::nullopt;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kLargeResult = int64_t{16} << 20;
 /// Accumulators of a reduction in lanes, each of which has some vectors to take.
-constexpr int64_t kFewVectors = 4;
+constexpr int64_t kFewVectorsEach = 4;
 /// Elements of a sum from which lanes are chosen here, however wide they are.
 constexpr int64_t kShortSum = 64;
 
@@ -352,40 +352,19 @@ private:
            facts_.extents[v] >= kLongLanes;
   }
 
-  /// Whether the first statement's access moves along all loops: none reads the same elements
-  /// again.
-  bool is_read_once(size_t access) const {
-    for (size_t k = 0; k < nest_.loops.size(); ++k)
-      if (moves_of(schedule_.scop, schedule_.order, nest_.statements.front(),
-                   nest_.depth + k)[access] == Move::None)
-        return false;
-    return true;
-  }
-
   /// Short rows that come from memory are one stream; several at once would be as many, each of
-  /// which ends soon.
+  /// which ends soon. Rows that other iterations read again are none.
   bool streams_rows(size_t u, size_t v) const {
-    if (cuts_lanes(v))
-      return false;
-    const poly::StmtId id = nest_.statements.front();
-    const std::vector<Move> along_rows =
-        moves_of(schedule_.scop, schedule_.order, id, nest_.depth + u);
-    const std::vector<Move> along_lanes =
-        moves_of(schedule_.scop, schedule_.order, id, nest_.depth + v);
-    bool is_stream = false;
-    size_t at = 0;
-    scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
-      const auto* load = scalar::as<scalar::Load>(e);
-      if (load == nullptr)
-        return;
-      ++at;
-      const program::Tensor& tensor = schedule_.scop.tensors[load->tensor];
-      is_stream = is_stream ||
-                  (along_rows[at] == Move::Far && along_lanes[at] == Move::Unit &&
-                   facts_.extents[v] * scalar::bytes_of(tensor.elem) < kLongRowBytes &&
-                   bytes_of_tensor(tensor) > kFarElements * cpu_.caches.l2 && is_read_once(at));
-    });
-    return is_stream;
+    return !cuts_lanes(v) &&
+           std::any_of(facts_.accesses.begin(), facts_.accesses.end(), [&](const LoopAccess& a) {
+             const program::Tensor& tensor = schedule_.scop.tensors[a.tensor];
+             const bool is_read_once =
+                 std::find(a.moves.begin(), a.moves.end(), Move::None) == a.moves.end();
+             return !a.is_write && a.statement == nest_.statements.front() && is_read_once &&
+                    a.moves[u] == Move::Far && a.moves[v] == Move::Unit &&
+                    facts_.extents[v] * scalar::bytes_of(tensor.elem) < kLongRowBytes &&
+                    bytes_of_tensor(tensor) > kFarElements * cpu_.caches.l2;
+           });
   }
 
   std::vector<Directive> lanes(bool with_threads) const {
@@ -435,7 +414,7 @@ private:
         is_line ? native_lanes() : std::min<int64_t>(16 * native_lanes(), kShortSum);
     return facts_.strides[v].far == 0 &&
            (computes_functions(schedule_, nest_) ||
-            facts_.extents[v] >= (chooses ? kFewVectors * native_lanes() : many));
+            facts_.extents[v] >= (chooses ? kFewVectorsEach * native_lanes() : many));
   }
 
   /// Vectors side by side hide latency: two of plain arithmetic, or a cache line of a large result,
@@ -450,7 +429,7 @@ private:
     if (is_reduction && functions > 0)
       return functions;
     if (is_reduction)
-      return std::clamp<int64_t>(facts_.extents[v] / (kFewVectors * native_lanes()), 1, 4);
+      return std::clamp<int64_t>(facts_.extents[v] / (kFewVectorsEach * native_lanes()), 1, 4);
     const int64_t plain =
         makes_large_result() ? std::max(kPlain, cpu_.caches.line / cpu_.vector_bytes) : kPlain;
     const int64_t most = std::max(plain, functions);

@@ -1,6 +1,6 @@
 #include "schedule/auto/nest/gemv.h"
 
-#include "schedule/auto/product/product.h"
+#include "schedule/auto/facts/dataflow.h"
 
 namespace kawara::schedule {
 namespace {
@@ -19,7 +19,7 @@ struct Shortest {
 Shortest shortest(const Schedule& schedule, uint32_t right, const target::Cpu& cpu) {
   if (cpu.vector_bytes < cpu.caches.line)
     return {kDotRows, 2, kDotVectors};
-  return keeps_values(schedule, right) ? Shortest{1, 1, 1} : Shortest{kDotRows, 2, 1};
+  return Dataflow(schedule.scop)[right].keeps_values ? Shortest{1, 1, 1} : Shortest{kDotRows, 2, 1};
 }
 
 /// The loops of a nest of one sum of products by what they move.
@@ -29,36 +29,30 @@ struct Dots {
   uint32_t right = 0;
 };
 
-std::optional<Dots> dots_of(const Schedule& schedule, const Nest& nest, const NestFacts& facts) {
-  const poly::StmtId update = nest.statements.front();
-  std::vector<uint32_t> loaded;
-  scalar::visit(schedule.scop[update].text.value, [&](const scalar::Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e))
-      loaded.push_back(load->tensor);
-  });
-  if (loaded.size() != 2 || loaded[0] == loaded[1])
+std::optional<Dots> dots_of(const NestFacts& facts) {
+  const AccessTable& table = facts.accesses;
+  if (table.size() != 3 || table[1].tensor == table[2].tensor)
     return std::nullopt;
-  std::vector<std::vector<Move>> moves;
   std::optional<size_t> depth;
-  for (size_t k = 0; k < nest.loops.size(); ++k) {
-    moves.push_back(moves_of(schedule.scop, schedule.order, update, nest.depth + k));
-    if (moves[k][0] != Move::None)
+  for (size_t k = 0; k < facts.extents.size(); ++k) {
+    if (!table[0].stays(k))
       continue;
     if (depth || !facts.is_reduction[k])
       return std::nullopt;
     depth = k;
   }
-  if (!depth || moves[*depth][1] == moves[*depth][2] || moves[*depth][1] == Move::None ||
-      moves[*depth][2] == Move::None)
+  if (!depth || table[1].moves[*depth] == table[2].moves[*depth] || table[1].stays(*depth) ||
+      table[2].stays(*depth))
     return std::nullopt;
-  const size_t right = moves[*depth][1] == Move::Far ? 1 : 2, left = 3 - right;
-  Dots dots{{}, {}, *depth, loaded[right - 1]};
-  for (size_t k = 0; k < nest.loops.size(); ++k) {
+  const bool is_first_right = table[1].moves[*depth] == Move::Far;
+  const LoopAccess &right = table[is_first_right ? 1 : 2], &left = table[is_first_right ? 2 : 1];
+  Dots dots{{}, {}, *depth, right.tensor};
+  for (size_t k = 0; k < facts.extents.size(); ++k) {
     if (k == *depth)
       continue;
-    if (!facts.is_parallel[k] || (moves[k][left] == Move::None) == (moves[k][right] == Move::None))
+    if (!facts.is_parallel[k] || left.stays(k) == right.stays(k))
       return std::nullopt;
-    (moves[k][right] == Move::None ? dots.rows : dots.columns).push_back(k);
+    (right.stays(k) ? dots.rows : dots.columns).push_back(k);
   }
   return dots;
 }
@@ -71,8 +65,7 @@ std::vector<Directive> dots_plan(const Schedule& schedule, const Nest& nest, con
     return {};
   const program::Statement& text = schedule.scop[nest.statements.front()].text;
   const scalar::Elem elem = scalar::compute_type(schedule.scop.tensors[text.tensor].elem);
-  const auto dots =
-      text.op == scalar::ReduceOp::Sum ? dots_of(schedule, nest, facts) : std::nullopt;
+  const auto dots = text.op == scalar::ReduceOp::Sum ? dots_of(facts) : std::nullopt;
   if (!dots || !scalar::is_float(elem))
     return {};
   const int64_t lanes = target::vector_lanes(environment.cpu, scalar::bytes_of(elem));

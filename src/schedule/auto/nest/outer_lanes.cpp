@@ -21,7 +21,7 @@ namespace {
 /// temps beside them.
 constexpr int64_t kVectors = 4;
 /// A loop that is shorter has no lanes worth having.
-constexpr int64_t kShort = 16;
+constexpr int64_t kShortLanes = 16;
 
 LoopName name(const Schedule& schedule, LoopId loop) {
   return name_of_loop(schedule.scop, schedule.order, loop);
@@ -65,7 +65,7 @@ Inside inside_of(const Schedule& schedule, LoopId loop, const target::Cpu& cpu) 
     const auto scan = scan_in_lanes(apart, *nest, facts, cpu);
     for (size_t k = 1; k < nest->loops.size(); ++k) {
       const bool is_free = facts.is_parallel[k] || facts.is_reduction[k] || scan == k;
-      found.has_lanes |= is_free && facts.extents[k] >= kShort;
+      found.has_lanes |= is_free && facts.extents[k] >= kShortLanes;
       found.has_steps |= !is_free;
     }
   }
@@ -84,23 +84,13 @@ struct Strip {
 bool steps_through_memory(const Schedule& schedule, LoopId loop,
                           const std::vector<StmtId>& statements, const target::Cpu& cpu) {
   const size_t depth = *poly::depth_of(schedule.order, loop);
-  const auto comes_from_memory = [&](const scalar::Expr& e, Move move) {
-    const auto* load = scalar::as<scalar::Load>(e);
-    return load != nullptr && move == Move::Far &&
-           bytes_of_tensor(schedule.scop.tensors[load->tensor]) > cpu.caches.l2;
-  };
   for (const StmtId id : statements)
-    for (size_t row = depth + 1; row < poly::path_of(schedule.order, id).size(); ++row) {
-      const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, row);
-      size_t at = 0;
-      bool found = false;
-      scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
-        if (scalar::as<scalar::Load>(e) != nullptr)
-          found = comes_from_memory(e, moves[++at]) || found;
-      });
-      if (found)
+    for (const LoopAccess& access : access_table(schedule.scop, schedule.order, id))
+      if (!access.is_write &&
+          bytes_of_tensor(schedule.scop.tensors[access.tensor]) > cpu.caches.l2 &&
+          std::find(access.moves.begin() + static_cast<std::ptrdiff_t>(depth) + 1,
+                    access.moves.end(), Move::Far) != access.moves.end())
         return true;
-    }
   return false;
 }
 
@@ -124,13 +114,12 @@ std::vector<StmtId> in_loops_inside(const Schedule& schedule, LoopId loop) {
 Strip strip_of(const Schedule& schedule, LoopId loop, const Environment& environment,
                bool takes_steps) {
   const std::vector<StmtId> statements = poly::statements_below(schedule.order, loop);
-  const Strides strides =
-      strides_of(schedule.scop, schedule.order, statements, *poly::depth_of(schedule.order, loop));
+  const size_t depth = *poly::depth_of(schedule.order, loop);
+  const Strides strides = strides_at(schedule, statements, depth);
   if (strides.writes_same_element)
     return {};
   const bool is_far =
-      takes_steps && goes_far(shared_strides(schedule, in_loops_inside(schedule, loop),
-                                             *poly::depth_of(schedule.order, loop)));
+      takes_steps && goes_far(shared_strides_at(schedule, in_loops_inside(schedule, loop), depth));
   if (!is_far && (strides.far > 0 || strides.unit == 0))
     return {};
   int64_t bytes = 1;

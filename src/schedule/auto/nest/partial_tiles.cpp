@@ -1,6 +1,7 @@
 #include "schedule/auto/nest/partial_tiles.h"
 
 #include "scalar/loads.h"
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/resolve.h"
 
@@ -48,20 +49,15 @@ std::vector<CutLoop> tiles_of(const Schedule& schedule, StmtId update) {
   return tiles;
 }
 
-/// The statement that begins the partial results (`reads` is false) or adds them up, if there is
-/// just one.
-std::optional<StmtId> only_user(const Schedule& schedule, StmtId update, bool reads) {
-  const uint32_t partial = schedule.scop[update].text.tensor;
+/// The one of these statements that is not the update; none where there are several.
+std::optional<StmtId> only_other(const std::vector<StmtId>& statements, StmtId update) {
   std::optional<StmtId> found;
-  for (uint32_t s = 0; s < schedule.scop.statements.size(); ++s) {
-    const poly::ScopStatement& statement = schedule.scop.statements[s];
-    if (statement.is_removed || s == update.value)
-      continue;
-    if (!(reads ? scalar::reads(statement.text.value, partial) : statement.text.tensor == partial))
+  for (const StmtId id : statements) {
+    if (id == update)
       continue;
     if (found)
       return std::nullopt;
-    found = StmtId{s};
+    found = id;
   }
   return found;
 }
@@ -133,7 +129,9 @@ private:
 
 std::vector<Directive> partials_in_tiles(const Schedule& schedule, StmtId update) {
   const std::vector<CutLoop> tiles = tiles_of(schedule, update);
-  const auto begin = only_user(schedule, update, false), sum = only_user(schedule, update, true);
+  const Dataflow flow(schedule.scop);
+  const TensorFlow& partial = flow[schedule.scop[update].text.tensor];
+  const auto begin = only_other(partial.writers, update), sum = only_other(partial.readers, update);
   const OrderLoop lanes = loops_around(schedule, update).back();
   if (tiles.empty() || !begin || !sum || lanes.marks.vector_width == 0)
     return {};

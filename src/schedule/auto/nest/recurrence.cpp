@@ -28,7 +28,7 @@ std::optional<size_t> recurrence_of(const NestFacts& facts) {
 bool is_worth_rows(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
                    size_t rows) {
   return facts.is_parallel[rows] && facts.extents[rows] >= 2 * kJammedRows &&
-         goes_far(shared_strides(schedule, nest.statements, nest.depth + rows));
+         goes_far(shared_strides_at(schedule, nest.statements, nest.depth + rows));
 }
 
 } // namespace

@@ -61,25 +61,21 @@ void add_lanes(std::vector<Directive>& plan, const ResultLoops& own, int64_t vec
 
 /// The innermost outer loop along which some load stays that moves with the lanes: weights of
 /// single channels in lanes, an image for several filters.
-std::optional<size_t> rows_of(const Schedule& schedule, const SmallWindow& window) {
-  const auto moves = [&](size_t k) {
-    return moves_of(schedule.scop, schedule.order, window.update(), window.nest.depth + k);
-  };
-  const std::vector<Move> along_lanes = moves(window.lanes);
-  for (size_t at = window.outer.size(); at-- > 0;) {
-    const std::vector<Move> along = moves(window.outer[at]);
-    for (size_t load = 1; load < along.size(); ++load)
-      if (along[load] == Move::None && (along_lanes[load] == Move::Unit ||
-                                        (window.rolled > 0 && along_lanes[load] == Move::Far)))
+std::optional<size_t> rows_of(const AccessTable& accesses, const SmallWindow& window) {
+  for (size_t at = window.outer.size(); at-- > 0;)
+    for (const LoopAccess& access : accesses) {
+      const Move along_lanes = access.moves[window.lanes];
+      if (!access.is_write && access.stays(window.outer[at]) &&
+          (along_lanes == Move::Unit || (window.rolled > 0 && along_lanes == Move::Far)))
         return at;
-  }
+    }
   return std::nullopt;
 }
 
 /// Several rows go together, evenly, as many as there are registers for.
 void take_rows(const Schedule& schedule, SmallWindow& window, const NestFacts& facts,
                int64_t steps) {
-  const auto rows = rows_of(schedule, window);
+  const auto rows = rows_of(facts.accesses, window);
   if (!rows || !facts.is_parallel[window.outer[*rows]])
     return;
   const int64_t row = facts.extents[window.lanes], vector = window.vector;
@@ -107,9 +103,7 @@ std::optional<size_t> window_lanes(const Schedule& schedule, const Nest& nest,
       cpu.vector_bytes < cpu.caches.line)
     return best;
   for (size_t k = 0; k < nest.loops.size(); ++k)
-    if (facts.is_parallel[k] &&
-        moves_of(schedule.scop, schedule.order, nest.statements.front(), nest.depth + k).front() ==
-            Move::Unit)
+    if (facts.is_parallel[k] && facts.accesses.front().moves[k] == Move::Unit)
       return k;
   return best;
 }
@@ -161,18 +155,19 @@ std::optional<SmallWindow> transposed_window(const Schedule& schedule, const Nes
   std::vector<size_t> outer, window;
   int64_t steps = 1;
   for (size_t k = 0; k < nest.loops.size(); ++k) {
-    const std::vector<Move> moves =
-        moves_of(schedule.scop, schedule.order, nest.statements.front(), nest.depth + k);
-    const bool reads_runs = moves.size() > 1 && std::all_of(moves.begin() + 1, moves.end(),
-                                                            [](Move m) { return m == Move::Unit; });
+    const Move write = facts.accesses.front().moves[k];
+    const bool reads_runs =
+        facts.accesses.size() > 1 &&
+        std::all_of(facts.accesses.begin() + 1, facts.accesses.end(),
+                    [&](const LoopAccess& load) { return load.moves[k] == Move::Unit; });
     if (facts.strides[k].writes_same_element) {
       steps *= std::min(facts.extents[k], kMostSteps + 1);
       window.push_back(k);
     } else if (!facts.is_parallel[k])
       return std::nullopt;
-    else if (reads_runs && moves.front() == Move::Far && facts.extents[k] % vector == 0)
+    else if (reads_runs && write == Move::Far && facts.extents[k] % vector == 0)
       lanes = k;
-    else if (moves.front() == Move::Unit && !reads_runs)
+    else if (write == Move::Unit && !reads_runs)
       rows = k;
   }
   if (!lanes || !rows || window.empty() || steps > kMostSteps ||

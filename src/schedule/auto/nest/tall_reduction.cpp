@@ -1,8 +1,7 @@
 #include "schedule/auto/nest/tall_reduction.h"
 
-#include "scalar/loads.h"
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/facts/vector_loop.h"
-#include "schedule/auto/product/product.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/rewrite.h"
 #include "target/cpu.h"
@@ -15,7 +14,7 @@ namespace {
 
 /// Results, in registers full of them, that still count as few where terms are gathered or lanes
 /// are results.
-constexpr int64_t kFewTiles = 16;
+constexpr int64_t kFewTilesOfResults = 16;
 /// Vectors of terms that pay for partial results of a table.
 constexpr int64_t kVectorsOfTable = 8;
 /// Vectors of a block of terms that pay for storing results in between; single terms where those
@@ -28,12 +27,6 @@ constexpr int64_t kUnderWay = 8;
 constexpr double kPartSteps = 1 << 16;
 
 int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// One load of the statement: how it moves along each loop of the nest.
-struct Term {
-  uint32_t tensor = 0;
-  std::vector<Move> moves;
-};
 
 /// Which loop runs in lanes, how many results are taken at once, and what that takes for as many
 /// terms as a vector has lanes.
@@ -74,7 +67,7 @@ public:
   TallReduction(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
                 const Environment& environment)
       : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu),
-        text_(schedule.scop[nest.statements.front()].text) {}
+        text_(schedule.scop[nest.statements.front()].text), flow_(schedule.scop) {}
 
   std::vector<Directive> plan(bool comes_first) {
     if (!sort_loops() || !is_alone() || (comes_first && !is_for_lanes()))
@@ -100,32 +93,27 @@ private:
     if (nest_.depth != 0 || facts_.fixed != 0 || text_.op == scalar::ReduceOp::None ||
         !scalar::is_float(elem))
       return false;
-    std::vector<std::vector<Move>> moves;
+    const LoopAccess& result = facts_.accesses.front();
     for (size_t k = 0; k < nest_.loops.size(); ++k) {
-      moves.push_back(moves_of(schedule_.scop, schedule_.order, nest_.statements.front(), k));
       if (!longest_run(schedule_.scop, schedule_.order, nest_.loops[k]) ||
           !is_rectangular_block(schedule_.scop, schedule_.order, nest_.loops.front(),
                                 nest_.loops[k]))
         return false;
-      if (moves[k][0] == Move::None && facts_.is_reduction[k])
+      if (result.stays(k) && facts_.is_reduction[k])
         sums_.push_back(k);
-      else if (moves[k][0] != Move::None && facts_.is_parallel[k])
+      else if (!result.stays(k) && facts_.is_parallel[k])
         results_.push_back(k);
       else
         return false;
     }
-    const auto loads = scalar::loads_in(text_.value);
-    for (size_t at = 0; at < loads.size(); ++at) {
-      Term term{loads[at]->tensor, {}};
-      for (const auto& of_loop : moves)
-        term.moves.push_back(of_loop[at + 1]);
-      const bool is_new = std::none_of(terms_.begin(), terms_.end(), [&](const Term& t) {
+    for (size_t at = 1; at < facts_.accesses.size(); ++at) {
+      const LoopAccess& term = facts_.accesses[at];
+      const bool is_new = std::none_of(terms_.begin(), terms_.end(), [&](const LoopAccess& t) {
         return t.tensor == term.tensor && t.moves == term.moves;
       });
       if (is_new)
-        terms_.push_back(std::move(term));
+        terms_.push_back(term);
     }
-    moves_ = moves;
     return !sums_.empty() && !results_.empty() && count(results_) > 1;
   }
 
@@ -138,17 +126,9 @@ private:
 
   /// Whether nothing else touches what the sums read.
   bool is_alone() const {
-    const poly::StmtId own = nest_.statements.front();
-    for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s) {
-      const poly::ScopStatement& other = schedule_.scop.statements[s];
-      if (other.is_removed || s == own.value)
-        continue;
-      for (const Term& term : terms_) {
-        if (other.text.tensor == term.tensor || scalar::reads(other.text.value, term.tensor))
-          return false;
-      }
-    }
-    return true;
+    return std::all_of(terms_.begin(), terms_.end(), [&](const LoopAccess& term) {
+      return flow_.is_local_to(term.tensor, nest_.statements);
+    });
   }
 
   /// Whether rows and columns of results share their terms, and vectors are whole lines: then tiles
@@ -160,16 +140,16 @@ private:
     const bool share = std::all_of(results_.begin(), results_.end(), [&](size_t k) {
       return facts_.extents[k] == 1 ||
              std::any_of(terms_.begin(), terms_.end(),
-                         [&](const Term& term) { return term.moves[k] == Move::None; });
+                         [&](const LoopAccess& term) { return term.stays(k); });
     });
     return loops > 1 && share && cpu_.vector_bytes >= cpu_.caches.line;
   }
 
   /// Elements of a term that one step along the sums reads.
-  int64_t elements_of(const Term& term) const {
+  int64_t elements_of(const LoopAccess& term) const {
     int64_t elements = 1;
     for (const size_t k : results_)
-      if (term.moves[k] != Move::None)
+      if (!term.stays(k))
         elements *= facts_.extents[k];
     return elements;
   }
@@ -177,15 +157,15 @@ private:
   /// Whether all terms have neighbours along that loop, or stay.
   bool lie_together(size_t along) const {
     return std::none_of(terms_.begin(), terms_.end(),
-                        [&](const Term& term) { return term.moves[along] == Move::Far; });
+                        [&](const LoopAccess& term) { return term.moves[along] == Move::Far; });
   }
 
   /// Whether terms are what vectors compute with, and none of them is kept in another order from
   /// call to call.
   bool is_for_lanes() const {
-    return std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
+    return std::all_of(terms_.begin(), terms_.end(), [&](const LoopAccess& term) {
       return scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem) == bytes() &&
-             !keeps_values(schedule_, term.tensor);
+             !flow_[term.tensor].keeps_values;
     });
   }
 
@@ -194,10 +174,10 @@ private:
   void choose(size_t along, bool may_be_results) {
     std::vector<Lanes> all{{along, along, false, {}, 1, 1, {}, 0}};
     for (const size_t j : results_) {
-      const bool lies_together = moves_[j][0] == Move::Unit &&
-                                 std::none_of(terms_.begin(), terms_.end(), [&](const Term& term) {
-                                   return term.moves[j] == Move::Far;
-                                 });
+      const bool lies_together =
+          facts_.accesses.front().moves[j] == Move::Unit &&
+          std::none_of(terms_.begin(), terms_.end(),
+                       [&](const LoopAccess& term) { return term.moves[j] == Move::Far; });
       if (may_be_results && lies_together && facts_.extents[j] >= width())
         all.push_back({j, along, true, {}, 1, 1, {}, 0});
     }
@@ -211,11 +191,12 @@ private:
   /// us, of 280 3.6 and 3.1. Few results are taken at once: 4 of 300000 0.08 ms, one after the
   /// other 0.10 (Neoverse-V1).
   bool has_own_rows(const Lanes& lanes) const {
-    return !lanes.is_result && std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
-      return term.moves[lanes.along] == Move::Unit &&
-             std::none_of(results_.begin(), results_.end(),
-                          [&](size_t k) { return term.moves[k] == Move::None; });
-    });
+    return !lanes.is_result &&
+           std::all_of(terms_.begin(), terms_.end(), [&](const LoopAccess& term) {
+             return term.moves[lanes.along] == Move::Unit &&
+                    std::none_of(results_.begin(), results_.end(),
+                                 [&](size_t k) { return term.stays(k); });
+           });
   }
 
   bool fits(const Lanes& lanes) const {
@@ -224,7 +205,7 @@ private:
         (!has_own_rows(lanes) && (reads_vectors(lanes) ? block(lanes) >= kShortBlock * width()
                                                        : terms_in_l1() >= kShortBlockOfElements));
     const bool is_tall =
-        lanes.tiles <= kFewTiles && facts_.extents[lanes.along] >= fewest_terms(width());
+        lanes.tiles <= kFewTilesOfResults && facts_.extents[lanes.along] >= fewest_terms(width());
     return has_long_blocks && (is_tall || (is_table_ && reads_vectors(lanes)));
   }
 
@@ -261,19 +242,18 @@ private:
   void count_steps(Lanes& lanes) const {
     const auto width_ = static_cast<double>(width()), tiles = static_cast<double>(lanes.tiles);
     double steps = tiles * static_cast<double>(lanes.vectors);
-    for (const Term& term : terms_) {
+    for (const LoopAccess& term : terms_) {
       double loads = tiles;
       for (size_t at = 0; at < results_.size(); ++at) {
         const size_t k = results_[at];
         const int64_t tile = lanes.tile[at];
-        if (term.moves[k] != Move::None)
+        if (!term.stays(k))
           loads *= static_cast<double>(
               lanes.is_result && k == lanes.loop ? tile / width() + tile % width() : tile);
       }
       const bool is_gathered = !lanes.is_result && term.moves[lanes.along] == Move::Far;
-      const double copied = keeps_values(schedule_, term.tensor)
-                                ? 0
-                                : width_ * static_cast<double>(elements_of(term));
+      const double copied =
+          flow_[term.tensor].keeps_values ? 0 : width_ * static_cast<double>(elements_of(term));
       const bool is_packed = is_gathered && copied + loads < loads * width_;
       if (is_packed)
         lanes.packed.push_back(term.tensor);
@@ -284,19 +264,20 @@ private:
 
   /// Whether lanes are along the terms and no vector of these is gathered.
   bool reads_vectors(const Lanes& lanes) const {
-    return !lanes.is_result && std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
-      return term.moves[lanes.along] != Move::Far || is_packed(lanes, term);
-    });
+    return !lanes.is_result &&
+           std::all_of(terms_.begin(), terms_.end(), [&](const LoopAccess& term) {
+             return term.moves[lanes.along] != Move::Far || is_packed(lanes, term);
+           });
   }
 
-  static bool is_packed(const Lanes& lanes, const Term& term) {
+  static bool is_packed(const Lanes& lanes, const LoopAccess& term) {
     return std::find(lanes.packed.begin(), lanes.packed.end(), term.tensor) != lanes.packed.end();
   }
 
   /// Terms of all results that half of the L1 holds.
   int64_t terms_in_l1() const {
     int64_t each = 0;
-    for (const Term& term : terms_)
+    for (const LoopAccess& term : terms_)
       each += elements_of(term) * scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem);
     return cpu_.caches.l1d / 2 / std::max<int64_t>(each, 1);
   }
@@ -304,10 +285,9 @@ private:
   /// Bytes that are read again for other tiles, by one step along the sums.
   int64_t bytes_read_again(const Lanes& lanes) const {
     int64_t sum = 0;
-    for (const Term& term : terms_)
+    for (const LoopAccess& term : terms_)
       for (size_t at = 0; at < results_.size(); ++at)
-        if (term.moves[results_[at]] == Move::None &&
-            lanes.tile[at] < facts_.extents[results_[at]]) {
+        if (term.stays(results_[at]) && lanes.tile[at] < facts_.extents[results_[at]]) {
           sum += elements_of(term) * scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem);
           break;
         }
@@ -433,9 +413,9 @@ private:
   const NestFacts& facts_;
   const target::Cpu& cpu_;
   const program::Statement& text_;
+  const Dataflow flow_;
   std::vector<size_t> results_, sums_;
-  std::vector<std::vector<Move>> moves_; ///< of the write and the loads, by loop
-  std::vector<Term> terms_;
+  AccessTable terms_;
   bool is_table_ = false;
   std::optional<Lanes> best_;
 };

@@ -1,6 +1,6 @@
 #include "schedule/auto/nest/transpose.h"
 
-#include "scalar/loads.h"
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/resolve.h"
 #include "target/intrinsic.h"
@@ -40,21 +40,21 @@ public:
     if (nest_.statements.size() != 1 || facts_.fixed != 0)
       return std::nullopt;
     std::optional<size_t> write, read;
-    std::vector<std::vector<Move>> moves;
+    const LoopAccess& result = facts_.accesses.front();
     for (size_t k = 0; k < nest_.loops.size(); ++k) {
       if (!is_plain(k))
         return std::nullopt;
-      moves.push_back(
-          moves_of(schedule_.scop, schedule_.order, nest_.statements.front(), nest_.depth + k));
-      if (moves.back().front() == Move::Unit)
+      if (result.moves[k] == Move::Unit)
         write = k;
     }
     if (!write)
       return std::nullopt;
-    for (size_t access = 1; access < moves.front().size(); ++access)
-      for (size_t k = 0; k < moves.size() && moves[*write][access] == Move::Far; ++k)
-        if (k != *write && moves[k][access] == Move::Unit)
+    for (size_t at = 1; at < facts_.accesses.size(); ++at) {
+      const LoopAccess& load = facts_.accesses[at];
+      for (size_t k = 0; k < nest_.loops.size() && load.moves[*write] == Move::Far; ++k)
+        if (k != *write && load.moves[k] == Move::Unit)
           read = k;
+    }
     if (!read || (!feeds_tiles() && square({*write, *read}) == 0))
       return std::nullopt;
     return Sides{*write, *read};
@@ -110,16 +110,10 @@ public:
     if (element == nullptr ||
         schedule_.scop.tensors[element->tensor].elem != schedule_.scop.tensors[text.tensor].elem)
       return false;
-    for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s) {
-      const poly::ScopStatement& other = schedule_.scop.statements[s];
-      const auto loads = scalar::loads_in(other.text.value);
-      if (!other.is_removed && std::any_of(loads.begin(), loads.end(), [&](const auto* load) {
-            return load->tensor == text.tensor;
-          }))
-        if (runs_on_tiles(poly::StmtId{s}))
-          return true;
-    }
-    return false;
+    const Dataflow flow(schedule_.scop);
+    const auto& readers = flow[text.tensor].readers;
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](poly::StmtId id) { return runs_on_tiles(id); });
   }
 
   /// Of rows of any length: a few lines that are written one after the other, in squares that fill

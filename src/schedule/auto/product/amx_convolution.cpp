@@ -1,5 +1,6 @@
 #include "schedule/auto/product/amx_convolution.h"
 
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/product/blocking.h"
 #include "schedule/loops/coalesce.h"
 #include "schedule/tree/nest.h"
@@ -101,8 +102,9 @@ std::optional<Product> joined_product(const Schedule& apart, const Schedule& sch
   for (size_t& k : q.depth)
     k = position_of(k);
   q.outer.clear();
-  q.left_reused_by_some_outer = keeps_values(schedule, p.left);
-  q.right_reused_by_some_outer = keeps_values(schedule, p.right);
+  const Dataflow flow(schedule.scop);
+  q.left_reused_by_some_outer = flow[p.left].keeps_values;
+  q.right_reused_by_some_outer = flow[p.right].keeps_values;
   for (const size_t k : p.outer)
     if (std::find(joined.begin(), joined.end(), k) == joined.end()) {
       q.outer.push_back(position_of(k));

@@ -132,8 +132,9 @@ private:
     BlockProduct product;
     product.update = id;
     std::optional<size_t> lanes, rows, depth;
+    const AccessTable table = access_table(schedule_, nest);
     for (size_t k = n - 3; k < n; ++k) {
-      const Move write = moves(id, nest.depth + k).front();
+      const Move write = table.front().moves[k];
       (write == Move::Unit ? lanes : write == Move::Far ? rows : depth) = k;
     }
     if (!lanes || !rows || !depth)
@@ -141,24 +142,12 @@ private:
     product.lanes = nest.loops[*lanes];
     product.rows = nest.loops[*rows];
     product.depth = nest.loops[*depth];
-    const std::vector<Move> along_lanes = moves(id, nest.depth + *lanes);
-    const std::vector<Move> along_rows = moves(id, nest.depth + *rows);
-    size_t at = 0;
-    scalar::visit(text.value, [&](const scalar::Expr& e) {
-      const auto* load = scalar::as<scalar::Load>(e);
-      if (load == nullptr)
-        return;
-      ++at;
-      if (along_lanes[at] != Move::None)
-        product.right = load->tensor;
-      else if (along_rows[at] != Move::None)
-        product.left = load->tensor;
-    });
+    for (const LoopAccess& access : table)
+      if (!access.is_write && !access.stays(*lanes))
+        product.right = access.tensor;
+      else if (!access.is_write && !access.stays(*rows))
+        product.left = access.tensor;
     return product.left && product.right ? std::optional(product) : std::nullopt;
-  }
-
-  std::vector<Move> moves(StmtId id, size_t row) const {
-    return moves_of(schedule_.scop, schedule_.order, id, row);
   }
 
   /// As many rows and lanes as registers hold.
@@ -221,7 +210,7 @@ private:
   bool start_tile(const Tiling& tiling, LoopId start) {
     const Nest nest = *perfect_nest_at(schedule_.order, start);
     const StmtId id = nest.statements.front();
-    const bool ends_with_lanes = moves(id, nest.depth + 1).front() == Move::Unit;
+    const bool ends_with_lanes = access_table(schedule_, nest).front().moves[1] == Move::Unit;
     const LoopId rows = nest.loops[ends_with_lanes ? 0 : 1];
     const LoopId across = nest.loops[ends_with_lanes ? 1 : 0];
     const TileLoops loops = tile_loops(id, rows, across);

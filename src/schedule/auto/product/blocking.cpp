@@ -119,8 +119,9 @@ void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& 
   if (p.outer.empty() || !p.right_invariant_in_all_outer || p.combined || p.parts || outer < 2 ||
       columns * column_bytes <= room)
     return;
-  const int64_t left_bytes = packs_left(p, cuts.lanes) ? outer * p.extents[p.rows] * column_bytes
-                                                       : tensor_bytes(schedule, p.left);
+  const int64_t left_bytes = packs_left(p, cuts.lanes)
+                                 ? outer * p.extents[p.rows] * column_bytes
+                                 : bytes_of_tensor(schedule.scop.tensors[p.left]);
   // The next panel comes into the L2 while one is used (has_passing_panels).
   while (cpu.vector_bytes > 16 && left_bytes <= room && cuts.tile.vectors > 2 &&
          2 * cuts.tile.vectors * cuts.lanes * column_bytes > cpu.caches.l2 / 4 * 3)
@@ -149,7 +150,7 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
   if (!p.right_reused_by_some_outer || !packs_right(p, cuts.lanes) || cuts.instruction ||
       (cuts.depth_part != 0 && !p.reads_left_in_place) || p.extents[p.rows] <= 1)
     return false;
-  const int64_t bytes = tensor_bytes(schedule, p.right);
+  const int64_t bytes = bytes_of_tensor(schedule.scop.tensors[p.right]);
   if (cpu.vector_bytes <= 16)
     return !cuts.columns_outside && p.extents[p.rows] <= kFewTiles * cuts.tile.rows &&
            bytes > cpu.caches.l2;
@@ -227,13 +228,6 @@ int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size
   return product;
 }
 
-int64_t tensor_bytes(const Schedule& schedule, uint32_t tensor) {
-  int64_t bytes = scalar::bytes_of(schedule.scop.tensors[tensor].elem);
-  for (const scalar::Expr& extent : schedule.scop.tensors[tensor].shape)
-    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
-  return bytes;
-}
-
 size_t deepest_of(const Product& p) {
   return *std::max_element(p.depth.begin(), p.depth.end(),
                            [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
@@ -260,7 +254,8 @@ bool packs_left(const Product& p, int64_t lanes) {
 
 bool asks_for_columns(const Schedule& schedule, const Product& p, const target::Cpu& cpu) {
   constexpr int64_t kFewUses = 64;
-  return p.extents[p.rows] <= kFewUses && tensor_bytes(schedule, p.right) > cpu.caches.l2 / 2;
+  return p.extents[p.rows] <= kFewUses &&
+         bytes_of_tensor(schedule.scop.tensors[p.right]) > cpu.caches.l2 / 2;
 }
 
 bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
@@ -347,7 +342,7 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
 std::vector<Directive> bring_left_together(const Schedule& schedule, const Product& p,
                                            int64_t lanes, uint32_t next) {
   const program::Tensor& left = schedule.scop.tensors[p.left];
-  const int64_t bytes = tensor_bytes(schedule, p.left);
+  const int64_t bytes = bytes_of_tensor(schedule.scop.tensors[p.left]);
   // The layout of a temp costs nothing, a copy does.
   const bool is_temp = left.role == program::Role::Temp && left.private_dims == 0;
   if (!p.left_has_window || p.outer.empty() || bytes <= (is_temp ? kManyLines : kManyPages) ||

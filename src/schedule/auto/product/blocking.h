@@ -76,8 +76,6 @@ EdgeCosts edge_costs(const Product&, int64_t lanes, const target::Cpu&);
 
 /// Of the extents at these positions, at most 2^40.
 int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions);
-/// Of a tensor whose size is known, at most 2^40.
-int64_t tensor_bytes(const Schedule&, uint32_t tensor);
 /// The longest loop of the reduction.
 size_t deepest_of(const Product&);
 /// Of the type that the product is computed in.

@@ -1,5 +1,7 @@
 #include "schedule/auto/product/depth_outside.h"
 
+#include "support/integers.h"
+
 #include <algorithm>
 
 namespace kawara::schedule {
@@ -18,14 +20,12 @@ constexpr double kFromL1 = 0.1;
 /// Tiles in a row of the result that make it worth to find operands in the L1, as for cache_blocks:
 /// 3 x 3 windows of 256 channels on 14 x 14, two tiles in a row, took 3.23 ms as a whole and 3.69
 /// in blocks.
-constexpr int64_t kFewTiles = 4;
+constexpr int64_t kFewTilesAround = 4;
 /// How often results are walked through besides, where they do not start and end in registers: to
 /// start them, to read and store them.
 constexpr int64_t kWalksApart = 3;
 /// Multiply-adds of vectors for each thread and block that are worth waking the threads for it.
 constexpr double kWorthForks = 240000;
-
-int64_t parts_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
 /// Bytes of both operands that the tiles of one row of panels use again and again, for one step of
 /// the deepest loop: a panel, and what all rows read of an image, or a tile of packed rows.
@@ -43,11 +43,11 @@ int64_t step_bytes(const Schedule& schedule, const Product& p, const Cuts& cuts,
 
 /// Parts of nearly the same length, all the same where a few more of them allow it.
 int64_t even_part(int64_t extent, int64_t most) {
-  const int64_t least = parts_of(extent, most);
+  const int64_t least = ceil_div(extent, most);
   for (int64_t count = least; count <= least + least / 4; ++count)
     if (extent % count == 0)
       return extent / count;
-  return parts_of(extent, least);
+  return ceil_div(extent, least);
 }
 
 } // namespace
@@ -64,11 +64,11 @@ std::optional<int64_t> depth_outside(const Schedule& schedule, const Product& p,
   const int64_t kept = p.extents[keeps_left ? p.rows : p.lanes] * depth * bytes;
   const int64_t step = step_bytes(schedule, p, cuts, bytes);
   const int64_t near =
-      std::max(cpu.caches.l1d / 4 * 3 / step, parts_of(kFewestSteps, depth / extent));
+      std::max(cpu.caches.l1d / 4 * 3 / step, ceil_div(kFewestSteps, depth / extent));
   const int64_t most = std::min(near, room / std::max<int64_t>(1, kept / extent));
   if (most * (depth / extent) < kFewestSteps / 2)
     return std::nullopt;
-  const int64_t part = even_part(extent, most), count = parts_of(extent, part);
+  const int64_t part = even_part(extent, most), count = ceil_div(extent, part);
   const int64_t elements = outer * p.extents[p.rows] * p.extents[p.lanes];
   const double sums =
       static_cast<double>(elements) * static_cast<double>(depth) / static_cast<double>(cuts.lanes);
@@ -78,7 +78,7 @@ std::optional<int64_t> depth_outside(const Schedule& schedule, const Product& p,
   // tiles in a row use nothing again.
   const bool is_cut = cuts.depth_part != 0;
   const double saved = is_cut && kept > room ? static_cast<double>(outer * kept) / kFar : 0;
-  const bool is_used_again = parts_of(p.extents[p.rows], cuts.tile.rows) >= kFewTiles;
+  const bool is_used_again = ceil_div(p.extents[p.rows], cuts.tile.rows) >= kFewTilesAround;
   const bool gains = p.left_has_window && is_used_again && step * extent > cpu.caches.l1d;
   const int64_t walks = 2 * count + (is_cut ? 0 : kWalksApart);
   const bool stay = elements * bytes <= room;

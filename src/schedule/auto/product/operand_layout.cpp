@@ -157,7 +157,8 @@ std::optional<Grouped> with_wide_elements(const Schedule& schedule, const Produc
   int64_t iterations = 1;
   for (const int64_t extent : p.extents)
     iterations = std::min(iterations * extent, int64_t{1} << 40);
-  const int64_t elements = tensor_bytes(schedule, p.left) / scalar::bytes_of(left.elem);
+  const int64_t elements =
+      bytes_of_tensor(schedule.scop.tensors[p.left]) / scalar::bytes_of(left.elem);
   const int64_t uses = iterations / std::max<int64_t>(elements, 1);
   if (environment.gpu || wide == left.elem || !scalar::is_float(wide) || !p.left_has_window ||
       p.left == p.right || p.nest.depth != 0 || left.private_dims != 0 || uses < kOftenUsedImage ||

@@ -1,6 +1,6 @@
 #include "schedule/auto/product/product.h"
 
-#include "scalar/loads.h"
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/facts/vector_loop.h"
 #include "schedule/auto/product/blocking.h"
 #include "schedule/tree/extent.h"
@@ -29,36 +29,12 @@ constexpr int64_t kUnknownDepth = 2048;
 /// Fewer multiply-adds than this are not worth copying operands.
 constexpr int64_t kWorthPacking = 4096;
 
-/// Moves of the write and of the two loads along each loop of the nest.
-using Moves = std::vector<std::vector<Move>>;
-
-/// The operands of a product: what is loaded at other elements as the loops run. A factor that
-/// stays the same is none of them.
-struct Operands {
-  Moves moves;
-  std::vector<uint32_t> tensors;
-};
-
-Operands operands_of(const Schedule& schedule, const Nest& nest) {
-  const StmtId update = nest.statements.front();
-  Moves all;
-  for (size_t k = 0; k < nest.loops.size(); ++k)
-    all.push_back(moves_of(schedule.scop, schedule.order, update, nest.depth + k));
-  Operands operands;
-  for (const std::vector<Move>& moves : all)
-    operands.moves.push_back({moves.front()});
-  size_t at = 0;
-  scalar::visit(schedule.scop[update].text.value, [&](const Expr& e) {
-    const auto* load = scalar::as<scalar::Load>(e);
-    if (load == nullptr)
-      return;
-    ++at;
-    if (std::all_of(all.begin(), all.end(), [&](const auto& m) { return m[at] == Move::None; }))
-      return;
-    operands.tensors.push_back(load->tensor);
-    for (size_t k = 0; k < all.size(); ++k)
-      operands.moves[k].push_back(all[k][at]);
-  });
+/// The write of the nest's statement and what it loads at other elements as the loops run: the
+/// operands of a product. A factor that stays the same is none of them.
+AccessTable operands_of(const Schedule& schedule, const Nest& nest) {
+  AccessTable operands = access_table(schedule, nest);
+  std::erase_if(operands,
+                [](const LoopAccess& access) { return !access.is_write && access.stays(); });
   return operands;
 }
 
@@ -70,10 +46,11 @@ constexpr int64_t kFewRows = 4, kManyRows = 8;
 /// Vectors of a sum that pays for adding up its lanes.
 constexpr int64_t kLongSum = 8;
 
-bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& environment) {
+bool is_worth_it(const Schedule& schedule, const Product& p, const Dataflow& flow,
+                 const Environment& environment) {
   const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
   const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.depth);
-  const bool is_kept = keeps_values(schedule, p.right);
+  const bool is_kept = flow[p.right].keeps_values;
   // Narrow vectors gain even with an empty lane: 5 filters of 3 x 3 x 64 on 9 x 9 took 46 us as
   // written and 6.6 so, 3 filters on 64 x 64 0.61 and 0.38 ms, 50 x 3 results of 500 steps 5.6
   // and 3.4 us (Neoverse-V1). Not where rows alone are neighbours: those run in lanes.
@@ -144,24 +121,25 @@ std::vector<bool> shifted_loops(const Schedule& schedule, const Nest& nest) {
 }
 
 /// The loops by role when `lanes` runs in lanes; nothing when no loop is left for the rows.
-std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts& facts,
-                                  size_t lanes, const std::vector<uint32_t>& loaded,
-                                  const std::vector<bool>& shifted) {
-  const size_t right = moves[lanes][1] == Move::None ? 2 : 1;
-  const size_t left = 3 - right;
+std::optional<Product> with_lanes(Product p, const AccessTable& operands, const NestFacts& facts,
+                                  size_t lanes, const std::vector<bool>& shifted) {
+  const LoopAccess& result = operands[0];
+  const bool is_first_right = !operands[1].stays(lanes);
+  const LoopAccess &right = operands[is_first_right ? 1 : 2],
+                   &left = operands[is_first_right ? 2 : 1];
   std::optional<size_t> rows;
-  for (size_t k = 0; k < moves.size(); ++k) {
-    if (moves[k][0] == Move::None)
+  for (size_t k = 0; k < p.nest.loops.size(); ++k) {
+    if (result.stays(k))
       p.depth.push_back(k);
-    else if (k != lanes && !shifted[k] && facts.is_parallel[k] && moves[k][left] != Move::None &&
-             moves[k][right] == Move::None &&
-             (!rows || moves[k][0] == Move::Unit ||
-              (moves[*rows][0] != Move::Unit && p.extents[k] >= p.extents[*rows])))
+    else if (k != lanes && !shifted[k] && facts.is_parallel[k] && !left.stays(k) &&
+             right.stays(k) &&
+             (!rows || result.moves[k] == Move::Unit ||
+              (result.moves[*rows] != Move::Unit && p.extents[k] >= p.extents[*rows])))
       rows = k; // of equally long ones the inner: its elements lie nearer to each other
   }
   // A loop that runs once moves nothing; it can stand for the rows of a result that has but one.
   const auto single = std::find_if(p.depth.begin(), p.depth.end(), [&](size_t k) {
-    return p.extents[k] == 1 && facts.is_parallel[k] && moves[k][left] == Move::None;
+    return p.extents[k] == 1 && facts.is_parallel[k] && left.stays(k);
   });
   if (!rows && single != p.depth.end()) {
     rows = *single;
@@ -169,30 +147,29 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
   }
   if (!rows || p.depth.empty())
     return std::nullopt;
-  for (size_t k = 0; k < moves.size(); ++k)
-    if (moves[k][0] != Move::None && k != lanes && k != *rows) {
+  for (size_t k = 0; k < p.nest.loops.size(); ++k)
+    if (!result.stays(k) && k != lanes && k != *rows) {
       if (!facts.is_parallel[k])
         return std::nullopt;
       p.outer.push_back(k);
-      p.left_reused_by_some_outer = p.left_reused_by_some_outer || moves[k][left] == Move::None;
-      p.right_reused_by_some_outer = p.right_reused_by_some_outer || moves[k][right] == Move::None;
-      p.left_invariant_in_all_outer = p.left_invariant_in_all_outer && moves[k][left] == Move::None;
-      p.right_invariant_in_all_outer =
-          p.right_invariant_in_all_outer && moves[k][right] == Move::None;
+      p.left_reused_by_some_outer = p.left_reused_by_some_outer || left.stays(k);
+      p.right_reused_by_some_outer = p.right_reused_by_some_outer || right.stays(k);
+      p.left_invariant_in_all_outer = p.left_invariant_in_all_outer && left.stays(k);
+      p.right_invariant_in_all_outer = p.right_invariant_in_all_outer && right.stays(k);
     }
   p.lanes = lanes;
   p.rows = *rows;
-  p.has_strided_lanes = moves[lanes][0] != Move::Unit;
-  p.stores_transposed = p.has_strided_lanes && moves[*rows][0] == Move::Unit;
-  p.has_far_lanes = moves[lanes][right] != Move::Unit;
-  p.has_far_rows = moves[*rows][left] != Move::Unit;
-  p.left_contiguous_along_k = p.depth.size() == 1 && moves[p.depth[0]][left] == Move::Unit;
-  p.has_runs = moves[p.depth.back()][left] == Move::Unit;
+  p.has_strided_lanes = result.moves[lanes] != Move::Unit;
+  p.stores_transposed = p.has_strided_lanes && result.moves[*rows] == Move::Unit;
+  p.has_far_lanes = right.moves[lanes] != Move::Unit;
+  p.has_far_rows = left.moves[*rows] != Move::Unit;
+  p.left_contiguous_along_k = p.depth.size() == 1 && left.moves[p.depth[0]] == Move::Unit;
+  p.has_runs = left.moves[p.depth.back()] == Move::Unit;
   for (const size_t k : p.depth)
-    if (moves[k][left] == Move::Unit)
+    if (left.moves[k] == Move::Unit)
       p.groups = k;
-  p.left = loaded[left - 1];
-  p.right = loaded[right - 1];
+  p.left = left.tensor;
+  p.right = right.tensor;
   return p;
 }
 
@@ -218,7 +195,7 @@ bool reads_elements(const Schedule& schedule, const Product& p, const Environmen
   constexpr int64_t kOftenUsed = 512;
   return environment.cpu.vector_bytes > 16 && !p.has_far_rows && !p.left_reused_by_some_outer &&
          p.right_reused_by_some_outer && !p.left_has_window && p.extents[p.lanes] <= kOftenUsed &&
-         tensor_bytes(schedule, p.left) <= environment.cpu.caches.l2 &&
+         bytes_of_tensor(schedule.scop.tensors[p.left]) <= environment.cpu.caches.l2 &&
          takes_elements_as_they_are(schedule, p, p.left, environment);
 }
 
@@ -292,24 +269,6 @@ bool is_better(const Schedule& schedule, const Product& p, const Product& than,
 
 } // namespace
 
-bool keeps_values(const Schedule& schedule, uint32_t tensor) {
-  const program::Tensor& own = schedule.scop.tensors[tensor];
-  if (own.is_constant || own.role != program::Role::Temp)
-    return own.is_constant;
-  bool is_made = false;
-  for (const poly::ScopStatement& statement : schedule.scop.statements) {
-    if (statement.is_removed || statement.text.tensor != tensor)
-      continue;
-    const auto loads = scalar::loads_in(statement.text.value);
-    is_made = !loads.empty();
-    if (!is_made || !std::all_of(loads.begin(), loads.end(), [&](const scalar::Load* load) {
-          return load->tensor != tensor && keeps_values(schedule, load->tensor);
-        }))
-      return false;
-  }
-  return is_made;
-}
-
 bool has_packed(const Schedule& schedule) {
   return std::any_of(schedule.scop.tensors.begin(), schedule.scop.tensors.end(),
                      [](const program::Tensor& tensor) { return tensor.is_packed; });
@@ -318,7 +277,7 @@ bool has_packed(const Schedule& schedule) {
 bool may_be_product(const Schedule& schedule, const Nest& nest) {
   return nest.statements.size() == 1 &&
          schedule.scop[nest.statements.front()].text.op != scalar::ReduceOp::None &&
-         operands_of(schedule, nest).tensors.size() == 2;
+         operands_of(schedule, nest).size() == 3;
 }
 
 std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
@@ -334,22 +293,23 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
       p.extents[k] = kUnknownDepth;
       is_open = true;
     }
-  const auto [moves, loaded] = operands_of(schedule, nest);
+  const AccessTable operands = operands_of(schedule, nest);
+  const Dataflow flow(schedule.scop);
   p.result = schedule.scop[p.update()].text.tensor;
   std::optional<Product> best;
   const std::vector<bool> shifted = shifted_loops(schedule, nest);
   for (size_t k = 0; k < nest.loops.size(); ++k) {
-    const bool is_one_sided = (moves[k][1] == Move::None) != (moves[k][2] == Move::None);
-    if (moves[k][0] == Move::None || !facts.is_parallel[k] || !is_one_sided || shifted[k])
+    const bool is_one_sided = operands[1].stays(k) != operands[2].stays(k);
+    if (operands[0].stays(k) || !facts.is_parallel[k] || !is_one_sided || shifted[k])
       continue;
-    auto other = with_lanes(p, moves, facts, k, loaded, shifted);
-    if (!other || !is_worth_it(schedule, *other, environment))
+    auto other = with_lanes(p, operands, facts, k, shifted);
+    if (!other || !is_worth_it(schedule, *other, flow, environment))
       continue;
     // What keeps its values is packed once for all calls.
     other->left_reused_by_some_outer =
-        other->left_reused_by_some_outer || keeps_values(schedule, other->left);
+        other->left_reused_by_some_outer || flow[other->left].keeps_values;
     other->right_reused_by_some_outer =
-        other->right_reused_by_some_outer || keeps_values(schedule, other->right);
+        other->right_reused_by_some_outer || flow[other->right].keeps_values;
     other->left_has_window = has_window(schedule, *other, other->left);
     other->left_contiguous_along_k =
         other->left_contiguous_along_k && takes_lanes(schedule, *other, environment);

@@ -55,10 +55,6 @@ struct Product {
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
-/// Whether the tensor has the same values in every call: a constant, or a temp that is made of such
-/// tensors alone and not of itself.
-bool keeps_values(const Schedule&, uint32_t tensor);
-
 /// Whether some operand is copied: a product fills the machine as it is; an order that brings it
 /// together with others would not.
 bool has_packed(const Schedule&);

@@ -1,6 +1,7 @@
 #include "schedule/auto/rowwise/fuse_rows.h"
 
-#include "poly/accesses.h"
+#include "scalar/loads.h"
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/facts/function_latency.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/nest.h"
@@ -41,7 +42,7 @@ bool walks_along_memory(const Schedule& schedule, LoopId loop) {
   const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
   return std::all_of(below.begin(), below.end(), [&](StmtId id) {
     const size_t rows = schedule.order.rows[id.value].size();
-    return rows == depth + 1 || strides_of(schedule.scop, schedule.order, {id}, rows - 1).far == 0;
+    return rows == depth + 1 || strides_at(schedule, {id}, rows - 1).far == 0;
   });
 }
 
@@ -66,7 +67,7 @@ std::optional<int64_t> row_bytes(const Schedule& schedule, LoopId loop) {
         return std::nullopt;
       elements *= *run;
     }
-    const size_t accesses = moves_of(schedule.scop, schedule.order, id, path.size() - 1).size();
+    const size_t accesses = 1 + scalar::loads_in(schedule.scop[id].text.value).size();
     bytes += elements * static_cast<int64_t>(accesses) * 4;
   }
   return bytes;
@@ -96,10 +97,10 @@ std::optional<int64_t> share_of(const Schedule& schedule, LoopId loop,
 /// Does the statement combine columns, row after row?
 bool combines_columns(const Schedule& schedule, StmtId id) {
   const size_t rows = schedule.order.rows[id.value].size();
-  const auto move = [&](size_t row) {
-    return moves_of(schedule.scop, schedule.order, id, row).front();
-  };
-  return rows > 2 && move(rows - 1) == Move::Unit && move(rows - 2) == Move::None;
+  if (rows <= 2)
+    return false;
+  const LoopAccess write = access_table(schedule.scop, schedule.order, id).front();
+  return write.moves[rows - 1] == Move::Unit && write.stays(rows - 2);
 }
 
 /// Planes of any size can follow each other where nests walk along their rows one after the other:
@@ -184,8 +185,7 @@ bool sums_row_of(const Schedule& schedule, LoopId maker, LoopId sum,
   if (made.empty() || sums.size() != 1 ||
       schedule.scop[sums.front()].text.op != scalar::ReduceOp::Sum)
     return false;
-  const size_t row = schedule.order.rows[sums.front().value].size() - 1;
-  if (moves_of(schedule.scop, schedule.order, sums.front(), row).front() != Move::None)
+  if (access_table(schedule.scop, schedule.order, sums.front()).front().moves.back() != Move::None)
     return false;
   const auto made_here = std::find_if(made.begin(), made.end(), [&](StmtId id) {
     return adds_element_of(schedule, sums.front(), id);
@@ -239,14 +239,10 @@ std::vector<std::string> rows_from_memory(const Schedule& schedule, LoopId loop,
   const size_t depth = *poly::depth_of(schedule.order, loop);
   std::map<uint32_t, int> readers;
   for (const StmtId id : poly::statements_below(schedule.order, loop)) {
-    const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, depth);
     std::set<uint32_t> read;
-    size_t at = 0;
-    scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
-      const auto* load = scalar::as<scalar::Load>(e);
-      if (load != nullptr && moves[++at] != Move::None)
-        read.insert(load->tensor);
-    });
+    for (const LoopAccess& access : access_table(schedule.scop, schedule.order, id))
+      if (!access.is_write && !access.stays(depth))
+        read.insert(access.tensor);
     for (const uint32_t tensor : read)
       ++readers[tensor];
   }
@@ -264,14 +260,12 @@ std::vector<std::string> rows_from_memory(const Schedule& schedule, LoopId loop,
 
 std::vector<std::string> temps_of(const Schedule& schedule, LoopId loop) {
   const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
-  std::set<uint32_t> inside = tensors_below(schedule, loop), outside;
-  for (const poly::Access& access : poly::bare_accesses(schedule.scop))
-    if (std::find(below.begin(), below.end(), access.statement) == below.end())
-      outside.insert(access.tensor);
+  const Dataflow flow(schedule.scop);
   std::vector<std::string> names;
-  for (const uint32_t t : inside) {
+  for (const uint32_t t : tensors_below(schedule, loop)) {
     const program::Tensor& tensor = schedule.scop.tensors[t];
-    if (tensor.role == program::Role::Temp && tensor.private_dims == 0 && !outside.contains(t))
+    if (tensor.role == program::Role::Temp && tensor.private_dims == 0 &&
+        flow.is_local_to(t, below))
       names.push_back(tensor.name);
   }
   return names;

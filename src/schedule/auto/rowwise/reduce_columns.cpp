@@ -1,5 +1,7 @@
 #include "schedule/auto/rowwise/reduce_columns.h"
 
+#include "scalar/loads.h"
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/facts/vector_loop.h"
 #include "schedule/auto/rowwise/fuse_rows.h"
 #include "schedule/tree/nest.h"
@@ -34,32 +36,24 @@ bool has_whole_columns(const scalar::Load& load, uint32_t row, uint32_t column) 
 }
 
 /// Does a statement make elements from the tensor's, or the tensor's from others?
-bool is_mapped(const Schedule& schedule, uint32_t tensor) {
-  return std::any_of(schedule.scop.statements.begin(), schedule.scop.statements.end(),
-                     [&](const poly::ScopStatement& statement) {
-                       bool has_loads = false, has_tensor = statement.text.tensor == tensor;
-                       scalar::visit(statement.text.value, [&](const scalar::Expr& e) {
-                         const auto* load = scalar::as<scalar::Load>(e);
-                         has_loads = has_loads || load != nullptr;
-                         has_tensor = has_tensor || (load != nullptr && load->tensor == tensor);
-                       });
-                       return !statement.is_removed && has_loads && has_tensor &&
-                              statement.text.op == scalar::ReduceOp::None;
-                     });
+bool is_mapped(const Schedule& schedule, const TensorFlow& flow) {
+  const auto maps = [&](StmtId id) {
+    const program::Statement& text = schedule.scop[id].text;
+    return text.op == scalar::ReduceOp::None && !scalar::loads_in(text.value).empty();
+  };
+  return std::any_of(flow.writers.begin(), flow.writers.end(), maps) ||
+         std::any_of(flow.readers.begin(), flow.readers.end(), maps);
 }
 
 /// Is an exponential taken of something and this tensor?
-bool is_in_exponential(const Schedule& schedule, uint32_t tensor) {
+bool is_in_exponential(const Schedule& schedule, const TensorFlow& flow, uint32_t tensor) {
   bool found = false;
-  for (const poly::ScopStatement& statement : schedule.scop.statements)
-    scalar::visit(statement.text.value, [&](const scalar::Expr& e) {
+  for (const StmtId id : flow.readers)
+    scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
       const auto* function = scalar::as<scalar::Unary>(e);
       if (function == nullptr || function->op != scalar::UnaryOp::Exp)
         return;
-      scalar::visit(function->arg, [&](const scalar::Expr& inner) {
-        const auto* load = scalar::as<scalar::Load>(inner);
-        found = found || (load != nullptr && load->tensor == tensor);
-      });
+      found = found || scalar::reads(function->arg, tensor);
     });
   return found;
 }
@@ -124,6 +118,7 @@ std::optional<ColumnSums> column_sums(const Schedule& schedule, const Nest& nest
   const auto column = lanes ? iterator_of_loop(schedule, nest, *lanes) : std::nullopt;
   if (!row || !column)
     return std::nullopt;
+  const Dataflow flow(schedule.scop);
   bool has_columns = false, has_others = false;
   scalar::visit(text.value, [&](const scalar::Expr& e) {
     const auto* load = scalar::as<scalar::Load>(e);
@@ -134,11 +129,12 @@ std::optional<ColumnSums> column_sums(const Schedule& schedule, const Nest& nest
     if (!has_whole_columns(*load, *row, *column))
       has_others = true;
     else
-      has_columns = has_columns || is_mapped(schedule, load->tensor);
+      has_columns = has_columns || is_mapped(schedule, flow[load->tensor]);
   });
   if (!has_columns || has_others)
     return std::nullopt;
-  const bool bounds = text.op == scalar::ReduceOp::Max && is_in_exponential(schedule, text.tensor);
+  const bool bounds = text.op == scalar::ReduceOp::Max &&
+                      is_in_exponential(schedule, flow[text.tensor], text.tensor);
   return ColumnSums{*sum, *lanes, bounds};
 }
 
