@@ -18,7 +18,7 @@ ROOMS = {
     "graph": ["", "onnx rewrite views zoo", "optimise", "optimise/attention"],
     "program": [" operators", "fusion text", "interpret rewrites"],
     "poly": ["isl", "", "legality", "from_program"],
-    "schedule": ["", "tree", "text legality auto/facts", "buffers", "loops storage reductions auto/cost", "marks auto/product", "auto/rowwise auto/chunk", "auto/nest auto/gpu", "auto"],
+    "schedule": ["", "tree", "text legality auto/facts", "buffers", "loops storage reductions auto/cost auto/rule", "marks auto/product", "auto/rowwise auto/chunk", "auto/nest auto/gpu", "auto"],
     "kernel": ["", "analysis", "index loops memory", "vector from_schedule gpu/warpgroup", "math interpret gpu gpu/chain"],
     "emit": ["", "c llvm", "cuda"],
     "run": [" functions", "cpu cuda"],

@@ -1,6 +1,6 @@
 #include "schedule/auto/auto.h"
 
-#include "schedule/auto/nest/indexed.h"
+#include "schedule/auto/facts/data_dependence.h"
 #include "schedule/auto/nest/isl_orders.h"
 #include "schedule/auto/nest/private_temps.h"
 #include "schedule/auto/planned.h"

@@ -1,6 +1,6 @@
 #include "tune/space/gpu_sketch.h"
 
-#include "schedule/auto/gpu/gpu.h"
+#include "schedule/auto/gpu_schedule.h"
 #include "tune/space/structure.h"
 
 #include <algorithm>

@@ -317,12 +317,9 @@ private:
 
 } // namespace
 
-bool bind_map(Schedule& schedule, const Nest& nest, const Environment& environment) {
-  const NestFacts facts = facts_of(schedule, nest);
-  for (const auto& plan : MapPlanner(schedule, nest, facts, *environment.gpu).plans())
-    if (attempt(schedule, plan, environment, "map", nest.statements))
-      return true;
-  return false;
+std::vector<std::vector<Directive>> map_plans(const Schedule& schedule, const Nest& nest,
+                                              const NestFacts& facts, const target::Gpu& gpu) {
+  return MapPlanner(schedule, nest, facts, gpu).plans();
 }
 
 } // namespace kawara::schedule

@@ -50,10 +50,13 @@ struct Skinny {
 /// The nest as such a product, when memory is what it waits for.
 std::optional<Skinny> skinny_of(const Schedule&, const Nest&, const Environment&);
 
+/// Directives that bind the parallel loops of a perfect nest, other loops inside them or around;
+/// best first.
+std::vector<std::vector<Directive>> map_plans(const Schedule&, const Nest&, const NestFacts&,
+                                              const target::Gpu&);
+
 // Each binds what it is about and says whether it could; the schedule is unchanged if not.
 
-/// Parallel loops of a perfect nest, other loops inside them or around.
-bool bind_map(Schedule&, const Nest&, const Environment&);
 /// A nest that writes along one loop and reads along another: tiles go through shared memory.
 bool bind_transpose(Schedule&, const Nest&, const Environment&);
 /// A product with the nests that begin and finish its tiles.

@@ -1,5 +1,6 @@
 #include "schedule/auto/nest/gemv.h"
 
+#include "schedule/auto/facts/data_dependence.h"
 #include "schedule/auto/facts/dataflow.h"
 
 namespace kawara::schedule {
@@ -59,15 +60,18 @@ std::optional<Dots> dots_of(const NestFacts& facts) {
 
 } // namespace
 
-std::vector<Directive> dots_plan(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
-                                 const Environment& environment, bool may_be_parallel) {
-  if (nest.statements.size() != 1 || facts.fixed != 0 || environment.gpu)
-    return {};
+void dot_products(const Site& site, const Offer& offer) {
+  const Schedule& schedule = site.schedule();
+  const Nest& nest = *site.nest();
+  const NestFacts& facts = site.facts();
+  const Environment& environment = site.environment();
+  if (nest.statements.size() != 1 || facts.fixed != 0 || depends_on_data(schedule.scop))
+    return;
   const program::Statement& text = schedule.scop[nest.statements.front()].text;
   const scalar::Elem elem = scalar::compute_type(schedule.scop.tensors[text.tensor].elem);
   const auto dots = text.op == scalar::ReduceOp::Sum ? dots_of(facts) : std::nullopt;
   if (!dots || !scalar::is_float(elem))
-    return {};
+    return;
   const int64_t lanes = target::vector_lanes(environment.cpu, scalar::bytes_of(elem));
   int64_t rows = 1, columns = 1;
   for (const size_t k : dots->rows)
@@ -78,7 +82,7 @@ std::vector<Directive> dots_plan(const Schedule& schedule, const Nest& nest, con
   const Shortest least = shortest(schedule, dots->right, environment.cpu);
   if (rows < least.rows || columns < least.columns || columns >= 2 * lanes ||
       depth < least.vectors * lanes)
-    return {};
+    return;
   // With the statement: the copy's loops will have the same names.
   const auto name = [&](size_t k) {
     return LoopName{text.name, schedule.order[nest.loops[k]].name};
@@ -92,9 +96,9 @@ std::vector<Directive> dots_plan(const Schedule& schedule, const Nest& nest, con
   std::vector<Directive> plan{std::move(order),
                               Pack{schedule.scop.tensors[dots->right].name, std::nullopt, {}},
                               Vectorize{name(dots->depth), lanes}};
-  if (may_be_parallel && rows * columns * depth >= kDotThreads)
+  if (site.may_be_parallel() && rows * columns * depth >= kDotThreads)
     plan.emplace_back(Parallel{outermost});
-  return plan;
+  offer({"dot products", nest.statements, std::move(plan)});
 }
 
 } // namespace kawara::schedule

@@ -2,8 +2,7 @@
 
 #include "poly/legality/legality.h"
 #include "schedule/auto/facts/function_latency.h"
-#include "schedule/auto/facts/vector_loop.h"
-#include "schedule/tree/resolve.h"
+#include "schedule/auto/nest/nest_loops.h"
 
 #include <algorithm>
 
@@ -33,29 +32,27 @@ bool is_worth_rows(const Schedule& schedule, const Nest& nest, const NestFacts& 
 
 } // namespace
 
-std::vector<Directive> recurrence_plan(const Schedule& schedule, const Nest& nest,
-                                       const NestFacts& facts, bool may_be_parallel) {
-  const auto rows = best_vector_loop(facts);
+void recurrences_side_by_side(const Site& site, const Offer& offer) {
+  const Schedule& schedule = site.schedule();
+  const Nest& nest = *site.nest();
+  const NestFacts& facts = site.facts();
+  const NestLoops& loops = nest_loops(site);
   const auto steps = recurrence_of(facts);
-  if (!rows || !steps || !is_worth_rows(schedule, nest, facts, *rows) ||
-      computes_functions(schedule, nest))
-    return {};
-  const auto name = [&](size_t k, const char* part = "") {
-    LoopName loop = name_of_loop(schedule.scop, schedule.order, nest.loops[k]);
-    loop.loop += part;
-    return loop;
-  };
-  Reorder order{{name(*rows, ".0")}};
+  if (loops.kind != NestKind::Plain || !loops.vector || !steps ||
+      !is_worth_rows(schedule, nest, facts, *loops.vector) || computes_functions(schedule, nest))
+    return;
+  const size_t rows = *loops.vector;
+  Reorder order{{loop_name(site, rows, ".0")}};
   for (size_t k = facts.fixed; k < nest.loops.size(); ++k)
-    if (k != *rows && k != *steps)
-      order.loops.push_back(name(k));
-  order.loops.push_back(name(*steps));
-  order.loops.push_back(name(*rows, ".1"));
-  std::vector<Directive> plan{Split{name(*rows), kJammedRows}, std::move(order),
-                              Unroll{name(*rows, ".1"), std::nullopt}};
-  if (may_be_parallel)
-    plan.emplace_back(Parallel{name(*rows, ".0")});
-  return plan;
+    if (k != rows && k != *steps)
+      order.loops.push_back(loop_name(site, k));
+  order.loops.push_back(loop_name(site, *steps));
+  order.loops.push_back(loop_name(site, rows, ".1"));
+  std::vector<Directive> plan{Split{loop_name(site, rows), kJammedRows}, std::move(order),
+                              Unroll{loop_name(site, rows, ".1"), std::nullopt}};
+  if (loops.may_share)
+    plan.emplace_back(Parallel{loop_name(site, rows, ".0")});
+  offer({"rows of a recurrence side by side", nest.statements, std::move(plan)});
 }
 
 std::optional<size_t> scan_in_lanes(const Schedule& schedule, const Nest& nest,
@@ -71,14 +68,15 @@ std::optional<size_t> scan_in_lanes(const Schedule& schedule, const Nest& nest,
   return steps;
 }
 
-std::vector<Directive> scan_plan(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
-                                 const target::Cpu& cpu, bool may_be_parallel) {
-  const auto steps = scan_in_lanes(schedule, nest, facts, cpu);
+void scans_in_lanes(const Site& site, const Offer& offer) {
+  const Nest& nest = *site.nest();
+  const NestFacts& facts = site.facts();
+  const NestLoops& loops = nest_loops(site);
+  const auto steps = loops.kind == NestKind::Plain
+                         ? scan_in_lanes(site.schedule(), nest, facts, site.environment().cpu)
+                         : std::nullopt;
   if (!steps)
-    return {};
-  const auto name = [&](size_t k) {
-    return name_of_loop(schedule.scop, schedule.order, nest.loops[k]);
-  };
+    return;
   std::vector<Directive> plan;
   Reorder order;
   std::optional<size_t> shared;
@@ -88,17 +86,16 @@ std::vector<Directive> scan_plan(const Schedule& schedule, const Nest& nest, con
     if (facts.is_parallel[k] && facts.extents[k] > 1 && !shared)
       shared = k;
     if (k >= facts.fixed)
-      order.loops.push_back(name(k));
+      order.loops.push_back(loop_name(site, k));
   }
   if (!order.loops.empty()) {
-    order.loops.push_back(name(*steps));
+    order.loops.push_back(loop_name(site, *steps));
     plan.emplace_back(std::move(order));
   }
-  plan.emplace_back(
-      Vectorize{name(*steps), target::vector_lanes(cpu, widest_bytes(schedule, nest))});
-  if (may_be_parallel && shared)
-    plan.emplace_back(Parallel{name(*shared)});
-  return plan;
+  plan.emplace_back(Vectorize{loop_name(site, *steps), loops.lanes});
+  if (loops.may_share && shared)
+    plan.emplace_back(Parallel{loop_name(site, *shared)});
+  offer({"scan in lanes", nest.statements, std::move(plan)});
 }
 
 } // namespace kawara::schedule

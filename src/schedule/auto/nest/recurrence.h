@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/auto/facts/nest_facts.h"
+#include "schedule/auto/rule/rule.h"
 #include "target/cpu.h"
 
 #include <optional>
@@ -18,9 +18,8 @@ inline constexpr int64_t kJammedRows = 4;
 ///   for i: for j: y[i, j] = x[i, j] + y[i, j - 1]
 ///   for i0: for j: for i1 in range(4), unrolled: ...
 ///
-/// Empty where lanes gain: most accesses are contiguous along them, or functions are computed.
-std::vector<Directive> recurrence_plan(const Schedule&, const Nest&, const NestFacts&,
-                                       bool may_be_parallel);
+/// Not where lanes gain: most accesses are contiguous along them, or functions are computed.
+void recurrences_side_by_side(const Site&, const Offer&);
 
 /// The loop of the nest that runs as a scan in lanes (docs/notes/blocked_scans.md): the innermost
 /// whose iterations follow each other, where these hand on nothing else than running values of
@@ -33,9 +32,6 @@ std::optional<size_t> scan_in_lanes(const Schedule&, const Nest&, const NestFact
 ///
 ///   for r: for i: s[r, i] = s[r, i - 1] + x[r, i]
 ///   for r, parallel: for i, vectorized
-///
-/// Empty where there is none.
-std::vector<Directive> scan_plan(const Schedule&, const Nest&, const NestFacts&, const target::Cpu&,
-                                 bool may_be_parallel);
+void scans_in_lanes(const Site&, const Offer&);
 
 } // namespace kawara::schedule

@@ -1,8 +1,12 @@
 #include "schedule/auto/nest/tall_reduction.h"
 
+#include "schedule/auto/cost/parallel_worth.h"
 #include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/facts/vector_loop.h"
+#include "schedule/auto/nest/partial_tiles.h"
+#include "schedule/auto/rule/choose.h"
 #include "schedule/tree/extent.h"
+#include "schedule/tree/resolve.h"
 #include "schedule/tree/rewrite.h"
 #include "target/cpu.h"
 
@@ -420,14 +424,34 @@ private:
   std::optional<Lanes> best_;
 };
 
+/// What begins the results and adds up their lanes comes into the tiles; threads share what is
+/// worth it.
+void offer_tall(const Site& site, bool comes_first, const Offer& offer) {
+  if (site.nest()->statements.size() != 1)
+    return;
+  auto plan = TallReduction(site.schedule(), *site.nest(), site.facts(), site.environment())
+                  .plan(comes_first);
+  if (plan.empty())
+    return;
+  const poly::StmtId sum = site.nest()->statements.front();
+  Candidate made{"tall reduction", {sum}, std::move(plan)};
+  made.finish = [sum, &environment = site.environment()](Schedule& schedule, const Planner&) {
+    apply_all(schedule, partials_in_tiles(schedule, sum), environment);
+    const poly::LoopId outermost = poly::path_of(schedule.order, sum).front();
+    if (is_worth_threads(schedule, outermost, environment))
+      apply_all(schedule, {Parallel{name_of_loop(schedule.scop, schedule.order, outermost)}},
+                environment);
+    return true;
+  };
+  offer(std::move(made));
+}
+
 } // namespace
 
-std::vector<Directive> tall_reduction_plan(const Schedule& schedule, poly::LoopId outermost,
-                                           const Environment& environment, bool comes_first) {
-  const auto nest = perfect_nest_at(schedule.order, outermost);
-  if (environment.gpu || !nest || nest->statements.size() != 1)
-    return {};
-  return TallReduction(schedule, *nest, facts_of(schedule, *nest), environment).plan(comes_first);
+void tall_reductions(const Site& site, const Offer& offer) { offer_tall(site, false, offer); }
+
+void tall_reductions_of_rows(const Site& site, const Offer& offer) {
+  offer_tall(site, true, offer);
 }
 
 bool may_be_tall_reduction(const Schedule& schedule, poly::LoopId loop) {

@@ -1,6 +1,7 @@
 #include "schedule/auto/nest/transpose.h"
 
 #include "schedule/auto/facts/dataflow.h"
+#include "schedule/auto/nest/nest_loops.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/resolve.h"
 #include "target/intrinsic.h"
@@ -252,12 +253,14 @@ private:
 
 } // namespace
 
-std::vector<Directive> transposed_plan(const Schedule& schedule, const Nest& nest,
-                                       const NestFacts& facts, const target::Cpu& cpu,
-                                       bool may_be_parallel) {
-  const Transposition copy(schedule, nest, facts, cpu);
-  const auto sides = copy.sides();
-  return sides ? copy.transposed_over(*sides, may_be_parallel) : std::vector<Directive>{};
+void transposes_in_squares(const Site& site, const Offer& offer) {
+  const NestLoops& loops = nest_loops(site);
+  if (loops.kind != NestKind::Plain)
+    return;
+  const Transposition copy(site.schedule(), *site.nest(), site.facts(), site.environment().cpu);
+  if (const auto sides = copy.sides())
+    if (auto plan = copy.transposed_over(*sides, loops.may_share); !plan.empty())
+      offer({"transpose in squares", site.nest()->statements, std::move(plan)});
 }
 
 } // namespace kawara::schedule

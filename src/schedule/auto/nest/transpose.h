@@ -1,8 +1,6 @@
 #pragma once
 
-#include "schedule/auto/facts/nest_facts.h"
-#include "schedule/directive.h"
-#include "target/cpu.h"
+#include "schedule/auto/rule/rule.h"
 
 namespace kawara::schedule {
 
@@ -10,12 +8,11 @@ namespace kawara::schedule {
 /// a cache line where they are written, so that no line is written twice, and several lines long
 /// where they are read, made of squares that are transposed in registers. Blocks follow each other
 /// along what is written; along what is read where a vector is a line, so that each line is loaded
-/// once and the hardware sees some long rows. Empty for other nests. What instructions on tiles
+/// once and the hardware sees some long rows. What instructions on tiles
 /// read is copied so from rows of any length.
 ///
 ///   Y[i, j] = X[j, i] of f32: split(j, 16); split(i, 64); split(i.1, 4);
 ///   reorder(i.0, j.0, i.1.0, i.1.1, j.1); unroll(i.1.1); vectorize(j.1, 16)
-std::vector<Directive> transposed_plan(const Schedule&, const Nest&, const NestFacts&,
-                                       const target::Cpu&, bool may_be_parallel);
+void transposes_in_squares(const Site&, const Offer&);
 
 } // namespace kawara::schedule
