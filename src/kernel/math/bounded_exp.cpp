@@ -121,23 +121,19 @@ private:
   Expr bounded(const Expr& value, const StoreNest& nest, const std::set<uint32_t>& stored) const {
     const auto changes = [&](uint32_t buffer) { return stored.contains(buffer); };
     return scalar::rewrite(value, [&](const Expr& e) -> Expr {
-      const auto* n = scalar::as<scalar::Unary>(e);
-      const auto* apart = n != nullptr && n->op == scalar::UnaryOp::Exp && e.type().lanes == 1
-                              ? scalar::as<scalar::Binary>(n->arg)
-                              : nullptr;
-      const auto* m = apart != nullptr && apart->op == scalar::BinaryOp::Sub
-                          ? scalar::as<scalar::Load>(apart->rhs)
-                          : nullptr;
+      const scalar::Load* m = e.type().lanes == 1 ? scalar::element_below_exp(e) : nullptr;
       if (m == nullptr || changes(m->tensor))
         return Expr();
-      const std::set<uint32_t> loaded = buffers_loaded_in(apart->lhs);
+      const Expr& exponent = scalar::as<scalar::Unary>(e)->arg;
+      const Expr& minuend = scalar::as<scalar::Binary>(exponent)->lhs;
+      const std::set<uint32_t> loaded = buffers_loaded_in(minuend);
       if (std::any_of(loaded.begin(), loaded.end(), changes) ||
           std::none_of(facts_.begin(), facts_.end(),
-                       [&](const Fact& f) { return says(f, nest, apart->lhs, *m); }))
+                       [&](const Fact& f) { return says(f, nest, minuend, *m); }))
         return Expr();
       const Expr zero = scalar::float_lit(0, e.type());
       return scalar::unary(scalar::UnaryOp::Exp,
-                           scalar::binary(scalar::BinaryOp::NanMin, zero, n->arg));
+                           scalar::binary(scalar::BinaryOp::NanMin, zero, exponent));
     });
   }
 

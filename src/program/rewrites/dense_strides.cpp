@@ -1,5 +1,6 @@
 #include "program/rewrites/dense_strides.h"
 
+#include "program/contraction.h"
 #include "program/rewrites/find_convolution.h"
 #include "program/rewrites/joined_dimensions.h"
 #include "program/text/resolver.h"
@@ -85,16 +86,15 @@ private:
 
   std::optional<StridedOperand> operand_of(size_t root, uint32_t s,
                                            const std::vector<uint32_t>& inside) const {
-    const auto* product = as<scalar::Binary>(text(s).value);
-    if (text(s).op != ReduceOp::Sum || text(s).over || product == nullptr ||
-        product->op != scalar::BinaryOp::Mul)
+    const auto product = contraction_of(text(s));
+    if (!product || text(s).over)
       return std::nullopt;
     std::vector<const Loop*> path;
     if (!find_loops_around({program_.body[root]}, s, path) ||
         !std::all_of(path.begin(), path.end(), [](const Loop* l) { return length_of(*l); }))
       return std::nullopt;
     for (const auto& [image, other] :
-         {std::pair(product->lhs, product->rhs), std::pair(product->rhs, product->lhs)}) {
+         {std::pair(product->left, product->right), std::pair(product->right, product->left)}) {
       const auto *load = as<scalar::Load>(image), *weight = as<scalar::Load>(other);
       if (load == nullptr || weight == nullptr || load->tensor == weight->tensor ||
           !is_computed_as_it_is(load->tensor) || !may_be_copied(load->tensor, inside))

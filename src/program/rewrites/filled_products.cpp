@@ -1,5 +1,6 @@
 #include "program/rewrites/filled_products.h"
 
+#include "program/contraction.h"
 #include "program/rewrites/find_convolution.h"
 #include "program/text/resolver.h"
 
@@ -68,18 +69,17 @@ public:
 
   bool can_run() {
     const Statement& begin = program_.statements[nest_.begin];
-    const auto* product = as<scalar::Binary>(text_.value);
-    if (program_.numerics == Numerics::Exact || product == nullptr ||
-        product->op != BinaryOp::Mul || text_.op != ReduceOp::Sum || begin.op != ReduceOp::None ||
+    const auto product = contraction_of(text_);
+    if (program_.numerics == Numerics::Exact || !product || begin.op != ReduceOp::None ||
         begin.tensor != text_.tensor || program_.tensors[text_.tensor].elem != Elem::F32 ||
         !is_zero(begin.value) ||
         !std::equal(begin.index.begin(), begin.index.end(), text_.index.begin(), text_.index.end(),
                     scalar::equal))
       return false;
-    left_ = as<scalar::Load>(product->lhs);
-    right_ = as<scalar::Load>(product->rhs);
-    if (left_ == nullptr || right_ == nullptr || product->lhs.type() != kF32 ||
-        product->rhs.type() != kF32 || left_->tensor == right_->tensor ||
+    left_ = as<scalar::Load>(product->left);
+    right_ = as<scalar::Load>(product->right);
+    if (left_ == nullptr || right_ == nullptr || product->left.type() != kF32 ||
+        product->right.type() != kF32 || left_->tensor == right_->tensor ||
         left_->tensor == text_.tensor || right_->tensor == text_.tensor)
       return false;
     return has_plain_indices() && choose_lengths();

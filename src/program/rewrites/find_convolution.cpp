@@ -1,5 +1,6 @@
 #include "program/rewrites/find_convolution.h"
 
+#include "program/contraction.h"
 #include "scalar/affine_sum.h"
 
 #include <algorithm>
@@ -100,13 +101,13 @@ private:
   }
 
   bool is_product() {
-    const auto* product = as<scalar::Binary>(text().value);
-    if (text().op != ReduceOp::Sum || product == nullptr || product->op != BinaryOp::Mul)
+    const auto product = contraction_of(text());
+    if (!product)
       return miss(1, "adds up no products.",
                   "Write the convolution as one sum of products, and what follows it (a bias, an "
                   "activation) as statements of their own.");
-    a_ = factor_of(product->lhs);
-    b_ = factor_of(product->rhs);
+    a_ = factor_of(product->left);
+    b_ = factor_of(product->right);
     if (a_ == nullptr || b_ == nullptr || a_->tensor == b_->tensor || a_->tensor == text().tensor ||
         b_->tensor == text().tensor)
       return miss(2,

@@ -1,5 +1,6 @@
 #include "program/rewrites/offset_products.h"
 
+#include "program/contraction.h"
 #include "program/rewrites/find_convolution.h"
 #include "program/text/resolver.h"
 
@@ -101,11 +102,11 @@ private:
 
   /// Iterators of the result are loops of their own; all others move the operand that stays.
   bool choose_operand() {
-    const auto* product = as<scalar::Binary>(update().value);
-    if (product == nullptr || product->op != BinaryOp::Mul)
+    const auto product = contraction_of(update());
+    if (!product)
       return false;
-    const scalar::Load* left = load_of_i8(program_, product->lhs);
-    const scalar::Load* right = load_of_i8(program_, product->rhs);
+    const scalar::Load* left = load_of_i8(program_, product->left);
+    const scalar::Load* right = load_of_i8(program_, product->right);
     if (left == nullptr || right == nullptr || left->tensor == right->tensor)
       return false;
     const auto is_constant = [&](const scalar::Load* load) {

@@ -1,5 +1,6 @@
 #include "program/rewrites/unit_dimensions.h"
 
+#include "program/contraction.h"
 #include "program/rewrites/find_convolution.h"
 #include "program/rewrites/unit_loops.h"
 
@@ -61,19 +62,15 @@ private:
 
   /// Of the loops that move the result and this operand of a sum of two's products alone, one.
   void keep_rows(uint32_t s) {
-    std::vector<const scalar::Load*> loads;
-    scalar::visit(text(s).value, [&](const Expr& e) {
-      if (const auto* load = as<scalar::Load>(e))
-        loads.push_back(load);
-    });
-    if (text(s).op != ReduceOp::Sum || loads.size() != 2)
+    const auto pair = summed_pair_of(text(s));
+    if (!pair)
       return;
-    for (const bool first : {true, false}) {
+    for (const auto& [own, other] :
+         {std::pair(pair->first, pair->second), std::pair(pair->second, pair->first)}) {
       std::optional<uint32_t> unit;
       bool has_rows = false;
       for (uint32_t depth = 0; depth < around_[s].size(); ++depth) {
-        if (!moves(text(s).index, depth) || !moves(loads[first ? 0 : 1]->index, depth) ||
-            moves(loads[first ? 1 : 0]->index, depth))
+        if (!moves(text(s).index, depth) || !moves(own->index, depth) || moves(other->index, depth))
           continue;
         has_rows = has_rows || stays(around_[s][depth]);
         unit = depth;

@@ -66,6 +66,14 @@ bool is_exp_below_zero(const Expr& e) {
   return x && known_below_zero(x);
 }
 
+const Load* element_below_exp(const Expr& e) {
+  const auto* call = as<Unary>(e);
+  const auto* difference =
+      call != nullptr && call->op == UnaryOp::Exp ? as<Binary>(call->arg) : nullptr;
+  return difference != nullptr && difference->op == BinaryOp::Sub ? as<Load>(difference->rhs)
+                                                                  : nullptr;
+}
+
 Expr subtrahend_in(const Expr& e) {
   const Expr x = exponent_in(e), below = x ? known_below_zero(x) : Expr();
   const auto* difference = below ? as<Binary>(below) : nullptr;

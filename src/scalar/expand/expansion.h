@@ -53,6 +53,8 @@ constexpr double kLargestUnshifted = 20;
 
 /// Whether this is exp(nan_min(0, x)).
 bool is_exp_below_zero(const Expr&);
+/// Of exp(x - m), m an element: m, as it is loaded; null for everything else.
+const Load* element_below_exp(const Expr&);
 /// Of exp(nan_min(0, x - m)): m, in one lane; else empty.
 Expr subtrahend_in(const Expr&);
 /// exp(x), and for x below -124.5 as there.

@@ -4,6 +4,7 @@
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
 #include "poly/legality/directions.h"
+#include "scalar/expand/expansion.h"
 #include "schedule/tree/element_nest.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/rebase.h"
@@ -181,16 +182,13 @@ private:
     if (!says_bounds_ || !is_max() || tensor(reference()).elem != scalar::Elem::F32)
       return value;
     return scalar::rewrite(value, [&](const Expr& e) -> Expr {
-      const auto* n = scalar::as<scalar::Unary>(e);
-      const auto* apart = n != nullptr && n->op == scalar::UnaryOp::Exp
-                              ? scalar::as<scalar::Binary>(n->arg)
-                              : nullptr;
-      const auto* m = apart != nullptr && apart->op == BinaryOp::Sub
-                          ? scalar::as<scalar::Load>(apart->rhs)
-                          : nullptr;
-      return m != nullptr && m->tensor == reference() && !reads_reference(apart->lhs)
-                 ? scalar::unary(n->op, never_positive(n->arg))
-                 : Expr();
+      const scalar::Load* m = scalar::element_below_exp(e);
+      if (m == nullptr || m->tensor != reference())
+        return Expr();
+      const Expr& exponent = scalar::as<scalar::Unary>(e)->arg;
+      return reads_reference(scalar::as<scalar::Binary>(exponent)->lhs)
+                 ? Expr()
+                 : scalar::unary(scalar::UnaryOp::Exp, never_positive(exponent));
     });
   }
 

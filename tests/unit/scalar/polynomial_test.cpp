@@ -1,3 +1,4 @@
+#include "scalar/expand/expansion.h"
 #include "scalar/expand/polynomial.h"
 
 #include <gtest/gtest.h>
@@ -45,6 +46,17 @@ TEST(Polynomial, becomes_an_expression_again) {
   const Polynomial p = polynomial_of(number(2) * x() * y() + y());
   EXPECT_TRUE(equal(polynomial_of(expr_of(p, kFloat)), p));
   EXPECT_TRUE(equal(expr_of({}, kFloat), zero_of(kFloat)));
+}
+
+TEST(ElementBelowExp, is_what_is_subtracted) {
+  const auto exp_of = [](const Expr& e) { return unary(UnaryOp::Exp, e); };
+  const Load* found = element_below_exp(exp_of(number(2) * x() - y()));
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->tensor, 1U);
+  EXPECT_EQ(element_below_exp(exp_of(x() + y())), nullptr);
+  EXPECT_EQ(element_below_exp(exp_of(x() - number(2))), nullptr) << "no element";
+  EXPECT_EQ(element_below_exp(unary(UnaryOp::Log, x() - y())), nullptr);
+  EXPECT_EQ(element_below_exp(x() - y()), nullptr);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "schedule/auto/chunk/back_to_back.h"
 
+#include "program/contraction.h"
 #include "scalar/loads.h"
 #include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/facts/nest_facts.h"
@@ -45,13 +46,13 @@ private:
   const program::Tensor& tensor(uint32_t t) const { return schedule_.scop.tensors[t]; }
 
   std::optional<ResidentRows> rows_of(StmtId id) const {
-    const auto loads = scalar::loads_in(text(id).value);
-    if (text(id).op != scalar::ReduceOp::Sum || loads.size() != 2)
+    const auto pair = program::summed_pair_of(text(id));
+    if (!pair)
       return std::nullopt;
-    for (size_t side = 0; side < 2; ++side)
-      if (tensor(loads[side]->tensor).role == program::Role::Temp &&
-          flow_[loads[1 - side]->tensor].keeps_values)
-        if (auto rows = rows_of(id, *loads[side], *loads[1 - side]))
+    for (const auto& [load, weights] :
+         {std::pair(pair->first, pair->second), std::pair(pair->second, pair->first)})
+      if (tensor(load->tensor).role == program::Role::Temp && flow_[weights->tensor].keeps_values)
+        if (auto rows = rows_of(id, *load, *weights))
           return rows;
     return std::nullopt;
   }

@@ -1,5 +1,6 @@
 #include "schedule/auto/chunk/conv_pool.h"
 
+#include "program/contraction.h"
 #include "scalar/loads.h"
 #include "schedule/auto/product/blocking.h"
 #include "schedule/tree/extent.h"
@@ -37,7 +38,7 @@ std::vector<uint32_t> temps_made_for(const Schedule& schedule, const Dataflow& f
     for (const StmtId id : flow[temps[k]].writers) {
       users.insert(id);
       const auto loads = scalar::loads_in(text(id).value);
-      has_product = has_product || (text(id).op == scalar::ReduceOp::Sum && loads.size() == 2);
+      has_product = has_product || program::summed_pair_of(text(id)).has_value();
       for (const auto* load : loads)
         if (schedule.scop.tensors[load->tensor].role == program::Role::Temp &&
             text(id).op == scalar::ReduceOp::None &&

@@ -24,11 +24,7 @@ bool is_maximum(const Schedule& schedule, uint32_t tensor) {
 bool is_bounded(const Schedule& schedule, const scalar::Expr& e) {
   if (scalar::is_exp_below_zero(e))
     return true;
-  const scalar::Unary& call = *scalar::as<scalar::Unary>(e);
-  const auto* apart = scalar::as<scalar::Binary>(call.arg);
-  const auto* m = call.op == UnaryOp::Exp && apart != nullptr && apart->op == scalar::BinaryOp::Sub
-                      ? scalar::as<scalar::Load>(apart->rhs)
-                      : nullptr;
+  const scalar::Load* m = scalar::element_below_exp(e);
   return m != nullptr && is_maximum(schedule, m->tensor);
 }
 
