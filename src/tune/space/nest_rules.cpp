@@ -1,5 +1,7 @@
 #include "tune/space/nest_rules.h"
 
+#include "schedule/auto/facts/vector_loop.h"
+
 #include <algorithm>
 #include <set>
 
@@ -128,10 +130,7 @@ DirectiveList NestRules::partial(bool for_threads) const {
 /// The loop that runs best in lanes: most neighbours, fewest jumps.
 std::optional<size_t> NestRules::along_memory() const {
   std::optional<size_t> best;
-  const auto worth = [&](size_t k) {
-    const Strides& s = facts_.strides[k];
-    return 2 * s.unit + s.none - 12 * s.far - 24 * s.far_writes - (s.writes_same_element ? 3 : 0);
-  };
+  const auto worth = [&](size_t k) { return schedule::lane_worth(facts_.strides[k]); };
   for (size_t k = facts_.fixed; k < size(); ++k)
     if ((facts_.is_parallel[k] || facts_.is_reduction[k]) && facts_.extents[k] >= 2)
       if (!best || worth(k) >= worth(*best))

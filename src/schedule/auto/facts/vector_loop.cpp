@@ -9,16 +9,20 @@ namespace {
 int vector_worth(const NestFacts& facts, size_t k) {
   if (k < facts.fixed || (!facts.is_parallel[k] && !facts.is_reduction[k]))
     return -1;
-  const Strides& s = facts.strides[k];
-  if (facts.extents[k] < 4)
+  constexpr int64_t kFewestLanes = 4;
+  constexpr int kAnyLanes = 100; // so many far accesses outweigh that there are lanes at all
+  if (facts.extents[k] < kFewestLanes)
     return -1;
-  int worth = 100 + 2 * s.unit + s.none - 12 * s.far - 24 * s.far_writes;
-  if (s.writes_same_element)
-    worth -= 3;
-  return std::max(worth, 0);
+  return std::max(kAnyLanes + lane_worth(facts.strides[k]), 0);
 }
 
 } // namespace
+
+int lane_worth(const Strides& s) {
+  constexpr int kUnit = 2, kFar = 12, kFarWrite = 24, kSum = 3;
+  return kUnit * s.unit + s.none - kFar * s.far - kFarWrite * s.far_writes -
+         (s.writes_same_element ? kSum : 0);
+}
 
 std::optional<size_t> best_vector_loop(const NestFacts& facts) {
   std::optional<size_t> best;

@@ -4,6 +4,10 @@
 
 namespace kawara::schedule {
 
+/// The larger the better in lanes, by how accesses move: loads and stores of single elements cost
+/// several vectors, a sum that stays in place has its lanes added up at the end.
+int lane_worth(const Strides&);
+
 /// The loop of the nest that runs in lanes; nothing where none can.
 std::optional<size_t> best_vector_loop(const NestFacts&);
 
