@@ -14,14 +14,13 @@ using poly::TreeNode;
 
 namespace {
 
-constexpr int64_t kUnknownTrips = 1000;
 /// What bringing in an element costs beside a unit-stride access to a near one, when its tensor
 /// does not stay in the L2 from one nest to the next.
 constexpr double kMemoryWeight = 1.0;
 
 double extent_of(const Schedule& schedule, LoopId loop) {
   const auto run = longest_run(schedule.scop, schedule.order, loop);
-  return static_cast<double>(run.value_or(kUnknownTrips));
+  return static_cast<double>(run.value_or(kUnknownExtent));
 }
 
 /// What the accesses of one instance cost on average: by how they move along the innermost loop,
@@ -58,7 +57,7 @@ double statement_cost(const Schedule& schedule, StmtId id, const Environment& en
   double iterations = 1;
   for (const LoopId loop : poly::path_of(schedule.scop.source_order, id))
     iterations *= static_cast<double>(
-        longest_run(schedule.scop, schedule.scop.source_order, loop).value_or(kUnknownTrips));
+        longest_run(schedule.scop, schedule.scop.source_order, loop).value_or(kUnknownExtent));
   const double cost = path.empty() ? 1 : access_cost(schedule, id, path);
   return iterations * cost / (is_parallel ? static_cast<double>(environment.cpu.cores) : 1.0);
 }
@@ -77,7 +76,8 @@ double traffic(const Schedule& schedule, const TreeNode& top, const Environment&
   for (const uint32_t t : tensors) {
     double count = 1;
     for (const scalar::Expr& extent : schedule.scop.tensors[t].shape)
-      count *= static_cast<double>(scalar::constant_of(scalar::simplify(extent)).value_or(1000));
+      count *= static_cast<double>(
+          scalar::constant_of(scalar::simplify(extent)).value_or(kUnknownExtent));
     const double bytes =
         count * static_cast<double>(scalar::bytes_of(schedule.scop.tensors[t].elem));
     if (bytes > static_cast<double>(environment.cpu.caches.l2))

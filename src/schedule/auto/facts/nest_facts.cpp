@@ -15,9 +15,6 @@ using poly::StmtId;
 
 namespace {
 
-/// Assumed where a loop's extent depends on parameters.
-constexpr int64_t kUnknownExtent = 1000;
-
 /// Pairs that an outer loop at or before `level` keeps apart need no further care.
 bool is_carried_before(const poly::Direction& direction, size_t level) {
   for (size_t k = 0; k < level && k < direction.by_loop.size(); ++k)

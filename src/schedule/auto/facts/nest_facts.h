@@ -8,6 +8,11 @@
 
 namespace kawara::schedule {
 
+/// Assumed of a loop or a dimension whose extent depends on parameters, where orders of loops are
+/// compared. What asks whether something is large enough (threads) or small enough (a cache)
+/// assumes less or more for itself.
+inline constexpr int64_t kUnknownExtent = 1000;
+
 /// The facts that decide how a nest is scheduled.
 struct NestFacts {
   std::vector<bool> is_parallel;  ///< carries no dependence at all (given the fixed loops)
