@@ -21,6 +21,7 @@ ROOMS = {
     "schedule": ["", "tree", "text legality auto/facts", "buffers", "loops storage reductions auto/cost auto/rule", "marks auto/product", "auto/rowwise auto/chunk", "auto/nest auto/gpu", "auto"],
     "kernel": ["", "analysis", "index loops memory", "vector from_schedule gpu/warpgroup", "math interpret gpu gpu/chain"],
     "emit": ["", "c llvm", "cuda"],
+    "estimate": ["", "machines bounds duplicates", "energy"],
     "run": [" functions", "cpu cuda"],
     "driver": ["", "kernels", "plan", "tape", "model", "gpu check"],
     "tune": ["", "space measure", "predict database ranks", "search", "tuner"],

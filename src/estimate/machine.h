@@ -38,6 +38,7 @@ struct Machine {
   std::string cpu; ///< `identity_of` the processor
   int64_t threads = 1;
   bool is_measured = false;   ///< else derived from the description
+  std::string file;           ///< whose machine file these figures are from; empty: from none
   std::vector<Peak> peaks;    ///< f32 and f64 always; others where an instruction exists
   std::vector<Level> levels;  ///< nearest first, memory last
   double add_seconds = 0;     ///< from one f32 multiply-add to the next that needs its result

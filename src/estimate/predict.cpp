@@ -17,7 +17,7 @@ std::string duration(double seconds) {
                            : fmt::format("{:.2f} us", seconds * 1e6);
 }
 
-const char* source_of(const Machine& machine) {
+std::string source_of(const Machine& machine) {
   return machine.is_measured ? "measured" : "described";
 }
 
@@ -87,9 +87,11 @@ std::string print(const Prediction& p, const Machine& machine) {
   text += fmt::format("{:<12}{:>54}\n", "arithmetic", duration(p.arithmetic_seconds));
   if (p.threads > 1)
     text += fmt::format("{:<12}{:>54}\n", "threads", duration(p.fork_seconds));
-  return text + fmt::format("predicted {} with {} {}, bound by {} ({} figures)\n",
-                            duration(p.seconds), p.threads, p.threads == 1 ? "thread" : "threads",
-                            p.bound.empty() ? "nothing" : p.bound, source_of(machine));
+  const std::string figures =
+      machine.file.empty() ? source_of(machine) + " figures" : "figures of " + machine.file;
+  return text + fmt::format("predicted {} with {} {}, bound by {} ({})\n", duration(p.seconds),
+                            p.threads, p.threads == 1 ? "thread" : "threads",
+                            p.bound.empty() ? "nothing" : p.bound, figures);
 }
 
 std::string to_json(const Prediction& p, const Machine& machine, const Replayed* replayed) {
@@ -98,7 +100,7 @@ std::string to_json(const Prediction& p, const Machine& machine, const Replayed*
                               {"int_ops", p.work.int_ops},
                               {"compulsory_bytes", p.work.compulsory_bytes},
                               {"threads", p.threads},
-                              {"figures", source_of(machine)},
+                              {"figures", machine.file.empty() ? source_of(machine) : machine.file},
                               {"arithmetic_ms", p.arithmetic_seconds * 1e3},
                               {"fork_ms", p.fork_seconds * 1e3},
                               {"predicted_ms", p.seconds * 1e3},

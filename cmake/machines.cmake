@@ -1,0 +1,25 @@
+# Machine files, written into the library as text and installed for people to copy and change.
+include(GNUInstallDirs)
+file(GLOB machine_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/machines/*.json)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${machine_files})
+set(machines_source "#include \"estimate/machines/machine_file.h\"\n\nnamespace kawara::estimate {\n\n")
+string(APPEND machines_source
+       "const std::vector<std::pair<std::string_view, std::string_view>>& machine_texts() {\n"
+       "  static const std::vector<std::pair<std::string_view, std::string_view>> texts{\n")
+foreach(file IN LISTS machine_files)
+  file(READ ${file} text)
+  get_filename_component(name ${file} NAME_WLE)
+  string(APPEND machines_source "{\"${name}\", R\"machine(${text})machine\"},\n")
+endforeach()
+string(APPEND machines_source "};\n  return texts;\n}\n\n} // namespace kawara::estimate\n")
+# Only written when it is another text, so that nothing is compiled again without need.
+set(machines_path ${CMAKE_BINARY_DIR}/machine_texts.cpp)
+set(machines_before "")
+if(EXISTS ${machines_path})
+  file(READ ${machines_path} machines_before)
+endif()
+if(NOT machines_before STREQUAL machines_source)
+  file(WRITE ${machines_path} "${machines_source}")
+endif()
+target_sources(kawara_estimate PRIVATE ${machines_path})
+install(FILES ${machine_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/kawara/machines COMPONENT kawara)
