@@ -12,10 +12,12 @@
 #include "program/rewrites/filled_products.h"
 #include "program/rewrites/joined_dimensions.h"
 #include "program/rewrites/offset_products.h"
+#include "program/rewrites/running_elements.h"
 #include "program/rewrites/unit_dimensions.h"
 #include "program/rewrites/unit_loops.h"
 #include "program/rewrites/winograd.h"
 #include "schedule/auto/auto.h"
+#include "schedule/auto/nest/recurrence.h"
 #include "schedule/marks/slow_widths.h"
 #include "target/cpu.h"
 #include "validate/validate.h"
@@ -47,6 +49,10 @@ constexpr int64_t kScanOfBlock = 1024, kLongScan = 64 * kScanOfBlock;
 constexpr int64_t kScanOfThread = 64, kLongScanOfGpu = 2048;
 
 program::Program with_blocked_scans(program::Program program, int64_t block, int64_t least) {
+  program =
+      program::with_running_elements(std::move(program), [&](const program::RunningScan& scan) {
+        return scan.loops == 0 && scan.length >= least;
+      });
   while (auto other = program::with_blocked_scan(program, block, least))
     program = *std::move(other);
   return program;
@@ -82,6 +88,11 @@ program::Program rewritten_for_target(program::Program program, const Request& r
     return program;
   }
   program = program::without_unit_dimensions(std::move(program));
+  program =
+      program::with_running_elements(std::move(program), [&](const program::RunningScan& scan) {
+        return scan.length.value_or(INT64_MAX - 1) >=
+               schedule::shortest_scan_in_lanes(environment.cpu, scalar::bytes_of(scan.elem));
+      });
   if (environment.cpu.cores > 1)
     program = with_blocked_scans(std::move(program), kScanOfBlock, kLongScan);
   while (const auto m = request.winograd == 0 && program.numerics == program::Numerics::Fast

@@ -3,7 +3,6 @@
 #include "program/program.h"
 
 #include <optional>
-#include <set>
 
 namespace kawara::program {
 
@@ -20,15 +19,10 @@ namespace kawara::program {
 ///                                 s[100*b + k + 1] = s[100*b + k] + x[100*b + k + 1]
 ///            for i in range(901, 1000): s[i] = s[i - 1] + x[i]
 ///
-/// Also where the running value has a scalar of its own:
-/// `for i in range(1000): t += x[i]; s[i] = t`.
-///
 /// The first scan of at least `least` elements, a loop by itself of constant length, in blocks of
 /// `block`; nothing when there is none. The scan over blocks is one that may be rewritten next.
-/// Floats need a contract other than `exact`.
+/// Floats need a contract other than `exact`. A running value in a scalar is put into elements
+/// first (running_elements.h).
 std::optional<Program> with_blocked_scan(const Program&, int64_t block, int64_t least);
-
-/// Tensors whose elements are running values of a scan that may be regrouped, however short.
-std::set<uint32_t> scanned_tensors(const Program&);
 
 } // namespace kawara::program

@@ -9,12 +9,13 @@ namespace kawara::program {
 
 /// The rewritten program computes the same elements as the plain one; inputs may have other shapes
 /// of equally many elements.
-inline void expect_same_elements(const Program& plain, const Program& other) {
+inline void expect_same_elements(const Program& plain, const Program& other,
+                                 const std::vector<int64_t>& sizes = {}) {
   EXPECT_EQ(spec(other), std::vector<std::string>{});
-  auto inputs = pattern_inputs(plain, {}, 5);
+  auto inputs = pattern_inputs(plain, sizes, 5);
   ASSERT_TRUE(inputs);
-  const auto want = interpret(plain, {}, *inputs);
-  const auto shapes = required_shapes(other, {});
+  const auto want = interpret(plain, sizes, *inputs);
+  const auto shapes = required_shapes(other, sizes);
   ASSERT_TRUE(want && shapes);
   for (size_t t = 0; t < other.tensors.size(); ++t)
     if (const auto given = inputs->find(other.tensors[t].name); given != inputs->end()) {
@@ -23,7 +24,7 @@ inline void expect_same_elements(const Program& plain, const Program& other) {
         flat.set(c, given->second.get(c));
       given->second = flat;
     }
-  const auto got = interpret(other, {}, *inputs);
+  const auto got = interpret(other, sizes, *inputs);
   ASSERT_TRUE(got) << render(got.error());
   for (const auto& [name, array] : *want)
     for (int64_t c = 0; c < array.elements(); ++c)

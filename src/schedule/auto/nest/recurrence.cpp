@@ -55,14 +55,20 @@ void recurrences_side_by_side(const Site& site, const Offer& offer) {
   offer({"rows of a recurrence side by side", nest.statements, std::move(plan)});
 }
 
+int64_t shortest_scan_in_lanes(const target::Cpu& cpu, int64_t element_bytes) {
+  const int64_t lanes = target::vector_lanes(cpu, element_bytes);
+  return lanes < kLanesOfScan ? INT64_MAX : kFewVectors * lanes;
+}
+
 std::optional<size_t> scan_in_lanes(const Schedule& schedule, const Nest& nest,
                                     const NestFacts& facts, const target::Cpu& cpu) {
   const auto steps = recurrence_of(facts);
-  const int64_t lanes = target::vector_lanes(cpu, widest_bytes(schedule, nest));
+  const int64_t bytes = widest_bytes(schedule, nest);
   const bool has_rows = std::find(facts.is_parallel.begin(), facts.is_parallel.end(), true) !=
                         facts.is_parallel.end();
-  if (!steps || lanes < (has_rows ? kLanesBesideRows : kLanesOfScan) ||
-      facts.extents[*steps] < kFewVectors * lanes || facts.strides[*steps].far != 0 ||
+  if (!steps || (has_rows && target::vector_lanes(cpu, bytes) < kLanesBesideRows) ||
+      facts.extents[*steps] < shortest_scan_in_lanes(cpu, bytes) ||
+      facts.strides[*steps].far != 0 ||
       !poly::runs_as_scan(schedule.scop, schedule.order, nest.loops[*steps]))
     return std::nullopt;
   return steps;

@@ -21,6 +21,10 @@ inline constexpr int64_t kJammedRows = 4;
 /// Not where lanes gain: most accesses are contiguous along them, or functions are computed.
 void recurrences_side_by_side(const Site&, const Offer&);
 
+/// Iterations from which on a scan by itself runs in lanes; more than any loop has where vectors of
+/// such elements are too narrow for it.
+int64_t shortest_scan_in_lanes(const target::Cpu&, int64_t element_bytes);
+
 /// The loop of the nest that runs as a scan in lanes (docs/notes/blocked_scans.md): the innermost
 /// whose iterations follow each other, where these hand on nothing else than running values of
 /// contiguous elements. Nothing where it is short, or where narrow vectors have rows to walk side
