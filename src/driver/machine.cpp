@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <utility>
 
 namespace kawara::driver {
 namespace {
@@ -19,11 +20,21 @@ std::filesystem::path cache_folder() {
   return {};
 }
 
+/// This machine's processor has the figures of all its cores, however many plans are made for
+/// (host_environment).
+target::Cpu with_all_cores(target::Cpu cpu) {
+  const target::Cpu here = target::detect_cpu();
+  const int64_t planned = std::exchange(cpu.cores, here.cores);
+  if (estimate::identity_of(cpu) != estimate::identity_of(here))
+    cpu.cores = planned;
+  return cpu;
+}
+
 } // namespace
 
 std::filesystem::path machine_file(const target::Cpu& cpu) {
   const std::filesystem::path folder = cache_folder();
-  const uint64_t key = hash_text(estimate::identity_of(cpu));
+  const uint64_t key = hash_text(estimate::identity_of(with_all_cores(cpu)));
   return folder.empty() ? folder : folder / fmt::format("machine-{:016x}.json", key);
 }
 
@@ -34,10 +45,12 @@ std::optional<estimate::Machine> kept_machine(const target::Cpu& cpu) {
     return std::nullopt;
   const auto text = run::read_file(file.string());
   auto machine = text ? estimate::machine_from_json(*text) : std::nullopt;
-  return machine && machine->cpu == estimate::identity_of(cpu) ? machine : std::nullopt;
+  return machine && machine->cpu == estimate::identity_of(with_all_cores(cpu)) ? machine
+                                                                               : std::nullopt;
 }
 
-estimate::Machine measured_machine(const target::Cpu& cpu) {
+estimate::Machine measured_machine(const target::Cpu& planned) {
+  const target::Cpu cpu = with_all_cores(planned);
   estimate::Machine machine = run::calibrate(cpu, std::make_shared<run::ThreadPool>(cpu.cores));
   const std::filesystem::path file = machine_file(cpu);
   if (file.empty())
@@ -54,7 +67,7 @@ estimate::Machine measured_machine(const target::Cpu& cpu) {
 
 estimate::Machine known_machine(const target::Cpu& cpu) {
   auto kept = kept_machine(cpu);
-  return kept ? *std::move(kept) : estimate::described_machine(cpu);
+  return kept ? *std::move(kept) : estimate::described_machine(with_all_cores(cpu));
 }
 
 } // namespace kawara::driver

@@ -6,6 +6,9 @@
 
 namespace kawara::driver {
 
+/// The figures below are of a whole processor: for this machine's they are those of all its cores,
+/// also where plans are for fewer (KAWARA_THREADS).
+
 /// Where the figures of this processor are kept between runs: kawara/machine-KEY.json in
 /// $XDG_CACHE_HOME, or in ~/.cache. Empty when there is no such folder.
 std::filesystem::path machine_file(const target::Cpu&);

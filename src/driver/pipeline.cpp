@@ -16,6 +16,7 @@
 #include "program/rewrites/unit_dimensions.h"
 #include "program/rewrites/unit_loops.h"
 #include "program/rewrites/winograd.h"
+#include "run/cpu/threads.h"
 #include "schedule/auto/auto.h"
 #include "schedule/auto/nest/recurrence.h"
 #include "schedule/marks/slow_widths.h"
@@ -171,6 +172,7 @@ finished(const Scheduled& front, kernel::Kernel loops, Trace& trace,
 schedule::Environment host_environment() {
   schedule::Environment environment;
   environment.cpu = target::detect_cpu();
+  environment.cpu.cores = run::default_threads();
   return environment;
 }
 

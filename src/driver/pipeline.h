@@ -26,7 +26,8 @@ struct Compiled {
   run::Executable executable;
 };
 
-/// A schedule for this machine. The environment of all directives.
+/// The environment of all directives on this machine: its processor, with as many cores as threads
+/// will run (KAWARA_THREADS), so that `auto` plans for those.
 schedule::Environment host_environment();
 
 /// Text to proven schedule. A refused directive is an error with its whole explanation.

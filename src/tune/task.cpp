@@ -50,6 +50,8 @@ Parsed<Task> task_of(driver::Request request, const schedule::Environment& envir
                      int64_t threads) {
   request.directives = nullptr;
   Task task{std::move(request), {}, {}, environment, threads};
+  if (!environment.gpu)
+    task.environment.cpu.cores = threads;
   KAWARA_TRY(task.program, driver::program_of(task.request));
   KAWARA_TRY(task.sizes, driver::all_sizes(task.program, task.request));
   return task;

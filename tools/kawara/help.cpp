@@ -88,8 +88,8 @@ std::string man_page(const CLI::App& app) {
   }
   return text + ".SH EXIT STATUS\n0: done. 1: what was asked for is wrong or cannot be done; the "
                 "message says why. 2: a bug in Kawara.\n"
-                ".SH ENVIRONMENT\n.TP\n.B KAWARA_THREADS\nthreads of compiled code; all "
-                "processors without it\n";
+                ".SH ENVIRONMENT\n.TP\n.B KAWARA_THREADS\nthreads of compiled code, for "
+                "which auto plans; all processors without it\n";
 }
 
 std::string bash_completion(const CLI::App& app) {

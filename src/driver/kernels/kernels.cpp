@@ -174,7 +174,9 @@ void Kernels::compile_all(std::vector<Job> jobs) {
         progress_(++done, jobs.size());
     }
   };
-  const auto threads = std::min<size_t>(jobs.size(), static_cast<size_t>(environment_.cpu.cores));
+  // All cores compile, also where plans are for fewer.
+  const auto threads =
+      std::min<size_t>(jobs.size(), static_cast<size_t>(target::detect_cpu().cores));
   side_by_side(threads, work);
 #if defined(__GLIBC__)
   if (!jobs.empty())

@@ -3,6 +3,7 @@
 #include "driver/model/evaluate_node.h"
 #include "driver/model/rewriting.h"
 #include "driver/model/runner.h"
+#include "driver/pipeline.h"
 #include "driver/tape/recordings.h"
 #include "estimate/count.h"
 #include "graph/errors.h"
@@ -171,7 +172,7 @@ struct Model::Impl {
     if (options.optimises && options.multiplies_bytes && multiplies_bytes_fast())
       made.graph = graph::optimise::multiply_bytes(std::move(made.graph));
     if (options.optimises)
-      made = optimised_and_rewritten(std::move(made.graph), target::detect_cpu(),
+      made = optimised_and_rewritten(std::move(made.graph), host_environment().cpu,
                                      evaluator(kernels), options.graph);
     // What was computed of constants on the way was computed in f32.
     if (options.floats != graph::DataType::F32)
@@ -180,7 +181,7 @@ struct Model::Impl {
       made.graph = graph::with_channels_last(std::move(made.graph));
     else if (options.images == ImageOrder::ByCost && options.optimises &&
              options.graph.chooses_layouts)
-      choose_image_order(made, target::detect_cpu());
+      choose_image_order(made, host_environment().cpu);
     return made;
   }
 

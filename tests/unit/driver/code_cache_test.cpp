@@ -111,6 +111,19 @@ std::pair<int64_t, int64_t> sized_by_model(const std::string& folder) {
   return {model.kernels(), model.from_cache()};
 }
 
+TEST(CodeCache, IsOfAsManyThreads) {
+  const Folder folder;
+  const char* old = std::getenv("KAWARA_THREADS");
+  const std::string before = old != nullptr ? old : "";
+  setenv("KAWARA_THREADS", "1", 1);
+  EXPECT_EQ(found_by_model(folder.path()), 0);
+  setenv("KAWARA_THREADS", "3", 1);
+  EXPECT_EQ(found_by_model(folder.path()), 0) << "planned for one thread";
+  setenv("KAWARA_THREADS", "1", 1);
+  EXPECT_EQ(found_by_model(folder.path()), 1);
+  old != nullptr ? setenv("KAWARA_THREADS", before.c_str(), 1) : unsetenv("KAWARA_THREADS");
+}
+
 TEST(CodeCache, KeepsCodeForARangeOfSizes) {
   const Folder folder;
   const auto [made, found] = sized_by_model(folder.path());

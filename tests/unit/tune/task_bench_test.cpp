@@ -81,6 +81,18 @@ TEST(TaskBench, resets_what_calls_change) {
   }
 }
 
+TEST(Task, is_planned_for_its_threads) {
+  for (const int64_t threads : {1, 5}) {
+    driver::Request request;
+    request.text = make_source("gemm.kw", "param N\ninput x: f32[N]\noutput y: f32[N]\n"
+                                          "y[i] = x[i] + 1\n");
+    request.sizes = {{"N", 8}};
+    const auto task = task_of(std::move(request), driver::host_environment(), threads);
+    ASSERT_TRUE(task);
+    EXPECT_EQ(task->environment.cpu.cores, threads);
+  }
+}
+
 TEST(Key, depends_on_meaning_not_on_spelling) {
   const std::map<std::string, int64_t> sizes{{"M", 4}, {"N", 5}, {"K", 6}};
   const Key key = key_of(task_for(kSmallProduct, sizes));
