@@ -98,7 +98,12 @@ private:
       blocked_.merge(buffers_stored_in(loop.body));
   }
   void note(const If& branch, ElementSet& sure) {
-    const ElementSet then = survey(branch.then), otherwise = survey(branch.otherwise);
+    ranges_.enter(branch);
+    const ElementSet then = survey(branch.then);
+    ranges_.leave(branch);
+    ranges_.enter(branch);
+    const ElementSet otherwise = survey(branch.otherwise);
+    ranges_.leave(branch);
     std::set_intersection(then.begin(), then.end(), otherwise.begin(), otherwise.end(),
                           std::inserter(sure, sure.end()));
   }
@@ -246,8 +251,12 @@ private:
     return use == First::Writes && !runs ? First::Nothing : use;
   }
   First use_inside(const If& branch, const Element& element) {
+    ranges_.enter(branch);
     const First then = first_use(branch.then, element);
+    ranges_.leave(branch);
+    ranges_.enter(branch);
     const First other = first_use(branch.otherwise, element);
+    ranges_.leave(branch);
     if (then == First::Reads || other == First::Reads)
       return First::Reads;
     return then == other ? then : First::Nothing;
@@ -367,9 +376,14 @@ private:
       ranges_.enter(*loop);
     }
     const std::set<uint32_t> inside = fresh_;
+    const auto* branch = std::get_if<If>(&stmt);
     for_blocks(stmt, [&](Block& statements) {
       fresh_ = inside;
+      if (branch != nullptr)
+        ranges_.enter(*branch);
       statements = block(statements);
+      if (branch != nullptr)
+        ranges_.leave(*branch);
     });
     fresh_ = before;
     if (loop == nullptr)

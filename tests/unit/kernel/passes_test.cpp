@@ -51,6 +51,18 @@ for i in range(0, 2):
   EXPECT_EQ(text.find("= C_staged[0]"), std::string::npos) << text;
 }
 
+// A condition above the loops says that they run: nothing old is needed, not even to be put back.
+TEST(Promote, KnowsTheConditionsAbove) {
+  line::expect_same(R"(param N
+inout A: i64[3]
+for i in range(2, -1, -2):
+    for j in range(0, N):
+        for k in range(0, N - 1):
+            A[i] = 0
+)",
+                    "pad(A, d0, to=2); promote(A_padded, k)", {{0}, {1}, {2}, {5}});
+}
+
 TEST(Promote, KeepsARegisterTileOverTheReduction) {
   const std::string text =
       after(kPassedGemm,
