@@ -154,6 +154,7 @@ private:
         values_[s.block_vars[k]] = at[k];
         values_[s.thread_vars[k]] = at[3 + k];
       }
+      last_box_.reset();
       block(s.body);
       for (d = 0; d < 6 && ++at[d] == counts[d]; ++d)
         at[d] = 0;
@@ -193,7 +194,35 @@ private:
       first.push_back(needed(e));
     if (first.size() != stored.extents.size())
       throw Stop{"a box is not given by its dimensions"};
+    Box next{bulk->to.buffer, first, bulk->box};
+    if (!last_box_ || !begins_within(*last_box_, next))
+      last_box_.reset();
     box(bulk->to.buffer, stored, first, bulk->box, element);
+    last_box_ = std::move(next);
+  }
+
+  /// Elements that a thread stores as a whole.
+  struct Box {
+    uint32_t buffer = 0;
+    std::vector<int64_t> first, sizes;
+    bool contains(const std::vector<int64_t>& element) const {
+      for (size_t d = 0; d < first.size(); ++d)
+        if (element[d] < first[d] || element[d] >= first[d] + sizes[d])
+          return false;
+      return true;
+    }
+  };
+  /// The last panel of a tile may begin within the one before it, and stores what both have once
+  /// more (kernel/gpu/warpgroup/tile_elements.cpp).
+  static bool begins_within(const Box& last, const Box& next) {
+    if (last.buffer != next.buffer || last.sizes != next.sizes)
+      return false;
+    const size_t column = next.first.size() - 1;
+    for (size_t d = 0; d < column; ++d)
+      if (next.first[d] != last.first[d])
+        return false;
+    const int64_t step = next.first[column] - last.first[column];
+    return step > 0 && step < next.sizes[column];
   }
 
   /// Elements outside of the tensor are left out (kernel/async_ops.h).
@@ -223,7 +252,8 @@ private:
     stored.ever[at] = true;
     if (is_update)
       return;
-    if (stored.times[at] != 0 && !is_told_.contains(buffer)) {
+    const bool is_again = last_box_ && last_box_->buffer == buffer && last_box_->contains(element);
+    if (stored.times[at] != 0 && !is_again && !is_told_.contains(buffer)) {
       is_told_.insert(buffer);
       report_.faults.push_back(launch_->name + " stores twice to " +
                                text_of(kernel_, buffer, flat));
@@ -263,6 +293,7 @@ private:
   std::map<const Block*, bool> matters_;
   std::map<const Block*, std::vector<uint32_t>> assigned_;
   std::set<uint32_t> is_told_;
+  std::optional<Box> last_box_; ///< of the thread that runs
   const kernel::Launch* launch_ = nullptr;
 };
 

@@ -17,6 +17,9 @@ using optimise::is_op;
 constexpr int64_t kFewChannels = 16; ///< fewer are too few for a step of a product
 constexpr int64_t kChannelsOfBlock = 8;
 constexpr int64_t kMostTaps = 64; ///< of a window that is written out
+/// Channels of narrow floats in 128 bytes, and of groups that are multiplied together at most
+/// (docs/notes/grouped_convolutions.md).
+constexpr int64_t kChannelsOfLine = 64, kWidestTogether = 192;
 constexpr int64_t kOnnxBf16 = 16, kOnnxF16 = 10;
 
 /// Computed element by element, of one image.
@@ -216,8 +219,10 @@ private:
     if (!window.empty() && window != std::vector<int64_t>{shape[2], shape[3]})
       return false; // refused by the rule of the operator
     const int64_t groups = integer_of(node, "group", 1);
+    if (groups == shape[0] && shape[1] == 1 && groups != 1)
+      return change_depthwise(node, *weights);
     if (groups != 1)
-      return groups == shape[0] && shape[1] == 1 && change_depthwise(node, *weights);
+      return change_grouped(node, *weights, groups);
     if (shape[0] < fewest_filters_)
       return false;
     ++convolutions_;
@@ -236,6 +241,47 @@ private:
                  }));
     finish_convolution(node, "ChannelsLastConv", {image, reordered}, node.attributes);
     return true;
+  }
+
+  /// Groups of narrow floats are products of their own on tensor cores. Several that make a line of
+  /// channels are one, whose filters have zeros for the channels of the others: these cost less
+  /// than rows that tensor cores cannot fill.
+  bool change_grouped(const Node& node, const Tensor& weights, int64_t groups) {
+    const Shape& shape = weights.shape(); // m, c of a group, r, s
+    const bool is_narrow = weights.type() == DataType::F16 || weights.type() == DataType::BF16;
+    if (form_ != ChannelsLastForm::Windows || !is_narrow || groups < 1 || shape[0] % groups != 0)
+      return false;
+    const int64_t together = groups_together(groups, shape[1]);
+    const int64_t filters = shape[0] / groups * together, channels = shape[1] * together;
+    if (filters % kChannelsOfBlock != 0 || channels % kChannelsOfBlock != 0 ||
+        filters * channels < kFewChannels * kFewChannels)
+      return false;
+    ++convolutions_;
+    Shape wanted = {shape[2], shape[3], groups / together, filters, channels};
+    const auto place = [&](const std::vector<int64_t>& at) {
+      const size_t last = at.size() - 1;
+      const int64_t whole = at.size() == 5 ? at[2] : 0;
+      const int64_t filter = whole * filters + at[last - 1], channel = whole * channels + at[last];
+      if (filter / (shape[0] / groups) != channel / shape[1])
+        return int64_t{-1};
+      return ((filter * shape[1] + channel % shape[1]) * shape[2] + at[0]) * shape[3] + at[1];
+    };
+    if (groups == together)
+      wanted.erase(wanted.begin() + 2);
+    const ValueId reordered =
+        add_constant(name_of_value(node.inputs[1]) + ".last", gathered(weights, wanted, place));
+    finish_convolution(node, "ChannelsLastConv", {transposed(node.inputs[0]), reordered},
+                       node.attributes);
+    return true;
+  }
+
+  /// The fewest groups whose channels fill lines that TMA brings at once, where these are narrow;
+  /// else each by itself.
+  static int64_t groups_together(int64_t groups, int64_t channels) {
+    for (int64_t n = 1; n <= groups && n * channels <= kWidestTogether; ++n)
+      if (groups % n == 0 && n * channels % kChannelsOfLine == 0)
+        return n;
+    return 1;
   }
 
   /// An image of few channels is read as it is.

@@ -23,6 +23,7 @@ Expr read_of_image(const Kernel& kernel, uint32_t buffer, const std::vector<Expr
   const size_t rank = image.shape.size();
   const Expr &channel = index[3], &channels = image.shape.back();
   const bool runs_on =
+      view.channels_of_group == 0 &&
       scalar::constant_of(scalar::simplify(kernel.buffers[buffer].shape.back() - channels)) != 0;
   const Expr columns = int_lit(view.right.steps), rows = int_lit(view.down.steps);
   const Expr line = binary(BinaryOp::FloorDiv, index[0], columns);
@@ -85,6 +86,8 @@ std::array<Expr, 4> whole_index(const program::WindowView& view, const std::vect
     whole[1] = index[next++];
   if (view.right.has_taps)
     whole[2] = index[next++];
+  if (view.channels_of_group != 0)
+    whole[3] = scalar::simplify(index[next] * int_lit(view.channels_of_group) + whole[3]);
   return whole;
 }
 

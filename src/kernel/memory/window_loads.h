@@ -17,8 +17,8 @@ namespace kawara::kernel {
 /// Boxes that TMA brings are another matter (warpgroups.h).
 Kernel window_loads(Kernel);
 
-/// An index or shape of such a buffer with all four parts: place, r, s, channel; `missing` for
-/// those that are left out.
+/// An index or shape of such a buffer with all four parts: place, r, s, channel of the image;
+/// `missing` for those that are left out.
 std::array<Expr, 4> whole_index(const program::WindowView&, const std::vector<Expr>&,
                                 int64_t missing = 0);
 

@@ -68,12 +68,15 @@ Shape with_taps(const Window& w, int64_t first, std::vector<int64_t> last) {
   return shape;
 }
 
-/// The elements under the window at every place, side by side: W[n y x, r, s, c]. Their channels
-/// may run on into the elements to the right.
-void add_windows(Definition& d, const Window& w, int64_t channels) {
+/// The elements under the window at every place, side by side: W[n y x, r, s, c], or W[.., g, c]
+/// with channels in several groups. Those of one may run on into the elements to the right.
+void add_windows(Definition& d, const Window& w, int64_t groups, int64_t channels) {
   const Shape& image = d.shape(0);
   const int64_t places = image[0] * w.out[0] * w.out[1];
-  d.temp("W", name_in_program(d.type(0)), with_taps(w, places, {channels}));
+  Shape last = {channels};
+  if (groups > 1)
+    last.insert(last.begin(), groups);
+  d.temp("W", name_in_program(d.type(0)), with_taps(w, places, last));
   Nest nest;
   if (image[0] != 1)
     nest.loop("n", image[0]);
@@ -82,23 +85,55 @@ void add_windows(Definition& d, const Window& w, int64_t channels) {
   for (size_t k = 0; k < 2; ++k)
     if (w.kernel[k] > 1)
       nest.loop("k" + std::to_string(k), w.kernel[k]);
+  if (groups > 1)
+    nest.loop("g", groups);
   nest.loop("c", channels);
   const Taps taps = taps_of(w, spatial_of(d));
   const std::string n = image[0] != 1 ? "n" : "0";
   std::vector<std::string> to = tap_names(w);
   to.insert(to.begin(), image[0] != 1 ? fmt::format("(n * {} + o0) * {} + o1", w.out[0], w.out[1])
                                       : fmt::format("o0 * {} + o1", w.out[1]));
-  to.emplace_back("c");
+  to.emplace_back(groups > 1 ? "g, c" : "c");
   const std::string element = at("W", join(to, ", "));
+  const std::string channel = groups > 1 ? fmt::format("{} * g + c", channels) : "c";
   const std::string from =
-      channels == image[3] ? fmt::format("X0[{}, {}, {}, c]", n, taps.element[0], taps.element[1])
-                           : fmt::format("X0[{0}, {1}, {2} + c // {3}, c % {3}]", n,
-                                         taps.element[0], taps.element[1], image[3]);
+      channels * groups == image[3]
+          ? fmt::format("X0[{}, {}, {}, {}]", n, taps.element[0], taps.element[1], channel)
+          : fmt::format("X0[{0}, {1}, {2} + c // {3}, c % {3}]", n, taps.element[0],
+                        taps.element[1], image[3]);
   if (taps.inside.empty())
     d.add_line(nest.around({element + " = " + from}));
   else
     d.add_line(nest.around({"if " + join(taps.inside, " and ") + ":", "  " + element + " = " + from,
                             "else:", "  " + element + " = 0"}));
+}
+
+/// X[n, y, x, g c], weights [r, s, g, m, c], perhaps a bias [g m]: every group has filters of its
+/// own, and channels that only these read.
+void grouped_conv(Definition& d) {
+  const Shape image = d.shape(0), weights = d.shape(1);
+  const int64_t groups = weights[2], filters = weights[3], channels = weights[4];
+  if (groups < 2 || image[3] != groups * channels)
+    return d.refuse(fmt::format("an image {} and weights {} do not fit together",
+                                graph::text_of(image), graph::text_of(weights)));
+  const Window w = window_of(d, spatial_of(d), {weights[0], weights[1]});
+  if (d.is_settled())
+    return;
+  const int64_t places = image[0] * w.out[0] * w.out[1];
+  d.output(d.type(0), {image[0], w.out[0], w.out[1], groups * filters});
+  d.declare_output(0, {places, groups, filters});
+  d.temp("T", d.type(0) == DataType::F64 ? "f64" : "f32", {places, groups, filters});
+  add_windows(d, w, groups, channels);
+  d.declare_operand(1, with_taps(w, 0, {groups, filters, channels}));
+  std::vector<std::string> loops, taps = tap_names(w);
+  for (const std::string& name : taps)
+    loops.push_back(fmt::format("{} in range({})", name, w.kernel[name == "k0" ? 0 : 1]));
+  loops.push_back(fmt::format("c in range({})", channels));
+  const std::string inside = taps.empty() ? "" : join(taps, ", ") + ", ";
+  d.line("T[q, g, m] = sum(({}), W[q, {}g, c] * X1[{}g, m, c])", join(loops, ", "), inside, inside);
+  if (d.has(2))
+    d.declare_operand(2, {groups, filters});
+  d.line("Y0[q, g, m] = T[q, g, m]{}", d.has(2) ? " + X2[g, m]" : "");
 }
 
 /// X[n, y, x, c], weights [r, s, m, c], perhaps a bias [m]. Weights of one column and several times
@@ -107,6 +142,8 @@ void conv(Definition& d) {
   if (!need_image(d) || !d.need(1))
     return;
   const Shape image = d.shape(0), weights = d.shape(1);
+  if (weights.size() == 5)
+    return grouped_conv(d);
   const bool fits = weights.size() == 4 && image[3] > 0 && weights[3] % image[3] == 0 &&
                     (weights[3] == image[3] || weights[1] == 1);
   if (!fits)
@@ -129,7 +166,7 @@ void conv(Definition& d) {
     d.declare_operand(1, {weights[2], weights[3]});
     d.line("T[q, m] = sum(c in range({}), X0[q, c] * X1[m, c])", weights[3]);
   } else {
-    add_windows(d, w, weights[3]);
+    add_windows(d, w, 1, weights[3]);
     d.declare_operand(1, with_taps(w, 0, {weights[2], weights[3]}));
     std::vector<std::string> loops, taps = tap_names(w);
     for (const std::string& name : taps)

@@ -13,7 +13,9 @@ namespace kawara::program {
 ///
 /// Where T has more channels than the image, they go on with those of the elements to the right,
 /// all of them inside the image. Dimensions of extent 1 may be left out: the image's n, and r and
-/// s.
+/// s. Where channels come in groups, T has a dimension for these before its last one:
+///
+///   T[.., g, c] = image[.., channels_of_group * g + c]
 struct WindowView {
   struct Side {
     int64_t steps = 1; ///< places of the window
@@ -24,6 +26,7 @@ struct WindowView {
   };
   uint32_t image = 0; ///< number of the tensor
   Side down, right;
+  int64_t channels_of_group = 0; ///< 0: T has no dimension for groups
   friend bool operator==(const WindowView&, const WindowView&) = default;
 };
 

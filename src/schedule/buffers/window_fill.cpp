@@ -93,7 +93,7 @@ private:
     view_.image = image_->tensor;
     const size_t rank = copy_->text.index.size();
     return image().role == program::Role::Input && image().elem == places().elem &&
-           (image_->index.size() == 3 || image_->index.size() == 4) && rank >= 2 && rank <= 4;
+           (image_->index.size() == 3 || image_->index.size() == 4) && rank >= 2 && rank <= 5;
   }
   /// The image's y (0), x (1) or c (2).
   const Expr& image_index(size_t d) const { return image_->index[image_->index.size() - 3 + d]; }
@@ -108,12 +108,14 @@ private:
   }
 
   /// image[n, y * stride + r * dilation - before, ...] goes to [(n * rows + y) * columns + x, r, s,
-  /// c].
+  /// c], or [.., g, c].
   bool has_roles() {
-    const std::vector<Expr>& to = copy_->text.index;
-    const auto line = sum_of_iterators(to[0]);
-    const auto c = lone_iterator(to.back());
-    if (!line || line->constant != 0 || !c || !has_channels(*c) || !has_taps())
+    const auto line = sum_of_iterators(copy_->text.index[0]);
+    const auto c = lone_iterator(copy_->text.index.back());
+    if (!line || line->constant != 0 || !c)
+      return false;
+    find_groups(*c);
+    if (!has_channels(*c) || !has_taps())
       return false;
     if (!side_of(column_, tap_[1], step_[1], view_.right) ||
         !side_of(image_index(0), tap_[0], step_[0], view_.down))
@@ -142,6 +144,10 @@ private:
         shape.push_back(length(tap_[d]));
       loops += tap_[d] ? 1 : 0;
     }
+    if (group_) {
+      shape.push_back(extent(*group_));
+      ++loops;
+    }
     shape.push_back(extent(*c));
     for (size_t d = 0; d < shape.size(); ++d)
       if (scalar::constant_of(scalar::simplify(places().shape[d])) != shape[d])
@@ -149,9 +155,31 @@ private:
     return has_places && copy_->text.iters.size() == loops;
   }
 
+  /// A dimension for groups stands before the last one, and the image's channel counts through
+  /// both. Only groups of whole lines of TMA: what it brings beyond a group would be of the next
+  /// one.
+  void find_groups(uint32_t c) {
+    constexpr int64_t kLine = 128;
+    const std::vector<Expr>& to = copy_->text.index;
+    const auto group = to.size() > 2 ? lone_iterator(to[to.size() - 2]) : std::nullopt;
+    const auto channel = sum_of_iterators(image_index(2));
+    const int64_t channels = extent(c);
+    if (!group || !channel || channel->constant != 0 || channel->terms.size() != 2 ||
+        channel->of(c) != 1 || channel->of(*group) != channels ||
+        channels * scalar::bytes_of(image().elem) % kLine != 0 ||
+        scalar::constant_of(image().shape.back()) != channels * extent(*group))
+      return;
+    group_ = group;
+    view_.channels_of_group = channels;
+  }
+
   /// Indices between the place and the channel: r and s, or the one that the image's index tells.
   bool has_taps() {
-    const std::vector<Expr>& to = copy_->text.index;
+    std::vector<Expr> to = copy_->text.index;
+    if (group_)
+      to.erase(to.end() - 2);
+    if (to.size() > 4)
+      return false;
     const bool has_both = to.size() == 4;
     view_.down.has_taps = view_.right.has_taps = has_both;
     const auto is_tap = [&](size_t d) { // a loop, or the only element
@@ -175,7 +203,7 @@ private:
   /// without it is the column.
   bool has_channels(uint32_t c) {
     column_ = image_index(1);
-    if (lone_iterator(image_index(2)) == c)
+    if (group_ || lone_iterator(image_index(2)) == c)
       return true;
     const Expr channel = scalar::iter(c), &channels = image().shape.back();
     const auto is_same = [](const Expr& a, const Expr& b) {
@@ -242,6 +270,7 @@ private:
   const scalar::Load* image_ = nullptr;
   Expr column_; ///< of the image, for the first channels
   std::array<std::optional<uint32_t>, 2> tap_ = {}, step_ = {}; ///< down, right
+  std::optional<uint32_t> group_;
   program::WindowView view_;
 };
 

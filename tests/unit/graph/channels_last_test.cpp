@@ -11,8 +11,8 @@ namespace {
 
 Attribute list(std::vector<int64_t> values) { return Attribute(std::move(values)); }
 
-Tensor numbered(const Shape& shape) {
-  Tensor tensor(DataType::F32, shape);
+Tensor numbered(const Shape& shape, DataType type = DataType::F32) {
+  Tensor tensor(type, shape);
   for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, static_cast<double>(k + 1));
   return tensor;
@@ -84,6 +84,36 @@ TEST(ChannelsLast, what_has_no_such_form_sees_images_as_they_were) {
   EXPECT_EQ(
       operators_in(with_channels_last(b.take())),
       (std::vector<std::string>{"Transpose", "ChannelsLastConv", "Transpose", "Conv", "Softmax"}));
+}
+
+/// One convolution of narrow floats; `each` channels and filters in a group.
+Graph groups_of(int64_t groups, int64_t each) {
+  Builder b("groups");
+  const ValueId x = b.input("x", DataType::BF16, dims_of({1, groups * each, 4, 4}));
+  const ValueId y = b.add(
+      "Conv", "a", {x, b.constant("w", numbered({groups * each, each, 1, 1}, DataType::BF16))},
+      {{"group", groups}});
+  b.output(y, DataType::BF16, dims_of({1, groups * each, 4, 4}));
+  return with_channels_last(b.take());
+}
+
+TEST(ChannelsLast, groups_of_narrow_floats_fill_lines) {
+  const auto weights_of = [](const Graph& graph) {
+    return graph.initializers.at(first(graph, "ChannelsLastConv").inputs[1]);
+  };
+  // r, s, groups, m, c: whole lines of channels, or as many groups as make one.
+  EXPECT_EQ(weights_of(groups_of(3, 64)).shape(), (Shape{1, 1, 3, 64, 64}));
+  EXPECT_EQ(weights_of(groups_of(32, 4)).shape(), (Shape{1, 1, 2, 64, 64}));
+  EXPECT_EQ(weights_of(groups_of(8, 24)).shape(), (Shape{1, 1, 192, 192}));  // a single one
+  EXPECT_EQ(weights_of(groups_of(5, 40)).shape(), (Shape{1, 1, 5, 40, 40})); // none fits
+  const Tensor two = weights_of(groups_of(4, 32));
+  EXPECT_EQ(two.shape(), (Shape{1, 1, 2, 64, 64}));
+  // Filter 3 of the second group has zeros for the first one's channels, then its own.
+  const int64_t row = (0 * 64 + 32 + 3) * 64;
+  EXPECT_EQ(two.get_double(row + 31), 0);
+  Tensor expected(DataType::BF16, {1});
+  expected.set_double(0, static_cast<double>((32 + 3) * 32 + 1));
+  EXPECT_EQ(two.get_double(row + 32), expected.get_double(0));
 }
 
 /// A net of every operator that has such a form for processors.

@@ -156,6 +156,34 @@ TEST(GroupStores, CoverOutputsOnce) {
             std::string::npos);
 }
 
+/// 80 columns are stored as two panels of 64, of which the second begins within the first.
+TEST(GroupStores, MayBeginWithinThePanelBefore) {
+  const Made all =
+      made("numerics fast\ninput A: bf16[128, 64], B: bf16[72, 64]\noutput C: bf16[128, 72]\n"
+           "temp T: f32[128, 72]\nT[q, m] = sum(c, A[q, c] * B[m, c])\nC[q, m] = T[q, m]\n",
+           "distribute(S0.q); reorder(S1.q, S1.m, S1.c); tile(S1.q=64, S1.m=80, S1.c=64); "
+           "tile(S0.q=64, S0.m=80); fuse(S0.q.0, S1.q.0); fuse(S0.m.0, S1.m.0); "
+           "tile(S2.q=64, S2.m=80); fuse(S1.q.0, S2.q.0); fuse(S1.m.0, S2.m.0); "
+           "bind(S0.q.0, block.y); bind(S0.m.0, block.x); "
+           "tensorize(S1.q.1, wgmma.m64n80k16.bf16); pipeline(S1.c.0, 4); store_at(T, S1.m.0)",
+           true);
+  ASSERT_TRUE(kernel::has_async_op(all.kernel.body)) << kernel::print(all.kernel);
+  const Report report = report_of(all, all.kernel);
+  EXPECT_EQ(report.faults, std::vector<std::string>{});
+  EXPECT_EQ(report.outputs, 1U) << all_of(report.unchecked);
+  const auto faults_with_column = [&](int64_t column) {
+    Kernel other = all.kernel;
+    kernel::visit(other.body, [&](kernel::AsyncOp& op) {
+      auto* bulk = std::get_if<kernel::BulkStore>(&op.what);
+      if (bulk != nullptr && scalar::constant_of(bulk->to.index[1]) == 16)
+        bulk->to.index[1] = scalar::int_lit(column);
+    });
+    return all_of(report_of(all, other).faults);
+  };
+  EXPECT_EQ(faults_with_column(16), "");
+  EXPECT_NE(faults_with_column(0).find("stores twice to C[0, 0]"), std::string::npos);
+}
+
 /// What no expression says of an element is said not to be checked, and no fault.
 TEST(Barriers, SayWhatTheyCannotSee) {
   const Made all = made(kStaged, "auto", true);

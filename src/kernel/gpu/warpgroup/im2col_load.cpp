@@ -14,9 +14,11 @@ using scalar::int_lit;
 
 constexpr int64_t kPieceOfRow = 16; ///< bytes that TMA counts in
 
-WindowWalk walk_of(const program::WindowView& view, int64_t channels) {
+/// `places`: the buffer that is the view.
+WindowWalk walk_of(const Kernel& kernel, const program::WindowView& view, const Buffer& places) {
+  const Buffer& counted = view.channels_of_group != 0 ? kernel.buffers[view.image] : places;
   WindowWalk walk;
-  walk.channels = channels;
+  walk.channels = *scalar::constant_of(counted.shape.back());
   const std::array<program::WindowView::Side, 2> sides = {view.down, view.right};
   for (size_t d = 0; d < 2; ++d) {
     walk.first[d] = -sides[d].before;
@@ -45,10 +47,10 @@ bool can_walk(const Kernel& kernel, const Launch& launch, const TileAccess& acce
       std::count(taps.begin(), taps.end(), 0) != 0 ||
       channels * scalar::bytes_of(image.elem) % kPieceOfRow != 0)
     return false;
-  const WindowWalk walk = walk_of(view, taps[3]);
+  const WindowWalk walk = walk_of(kernel, view, places);
   const std::array<program::WindowView::Side, 2> sides = {view.down, view.right};
   for (size_t d = 0; d < 2; ++d) {
-    const int64_t beside = d == 1 ? (taps[3] - 1) / channels : 0;
+    const int64_t beside = d == 1 ? (walk.channels - 1) / channels : 0;
     const int64_t end = walk.last[d] - (extents[extents.size() - 3 + d] - beside) + 1;
     if (std::abs(walk.first[d]) > kFarthestCorner || std::abs(end) > kFarthestCorner ||
         walk.stride[d] > kLongestStride || (taps[d + 1] - 1) * sides[d].dilation > kFarthestTap)
@@ -78,7 +80,7 @@ BulkLoad walk_load(const Kernel& kernel, const TileAccess& access, int64_t lines
     load.from.index.insert(load.from.index.begin(), image);
     load.box.insert(load.box.begin(), 1);
   }
-  load.walk = walk_of(view, *scalar::constant_of(kernel.buffers[access.buffer].shape.back()));
+  load.walk = walk_of(kernel, view, kernel.buffers[access.buffer]);
   load.tap = {scalar::simplify(base[1] * int_lit(view.down.dilation)),
               scalar::simplify(base[2] * int_lit(view.right.dilation))};
   return load;

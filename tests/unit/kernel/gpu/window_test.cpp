@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace kawara::kernel {
 namespace {
 
@@ -93,6 +95,51 @@ TEST(Windows, default_schedules_bring_them_from_the_image) {
     EXPECT_FALSE(used_buffers(line.kernel).contains(kPlaces));
     expect_right_window(line);
   }
+}
+
+/// Channels in groups, each with filters of its own: `each` of both.
+std::string grouped(int64_t groups, int64_t each, int64_t rows) {
+  const int64_t side = 7 - rows;
+  return fmt::format(
+      "input X: bf16[2, 6, 6, {0}], F: bf16[{3}, {3}, {1}, {2}, {2}], b: bf16[{1}, {2}]\n"
+      "output Y: bf16[{5}, {1}, {2}]\n"
+      "temp W: bf16[{5}, {3}, {3}, {1}, {2}], T: f32[{5}, {1}, {2}]\n"
+      "for n in range(2):\n  for y in range({4}):\n    for x in range({4}):\n"
+      "      for r in range({3}):\n        for s in range({3}):\n"
+      "          for g in range({1}):\n            for c in range({2}):\n"
+      "              W[(n * {4} + y) * {4} + x, r, s, g, c] = X[n, y + r, x + s, {2} * g + c]\n"
+      "T[q, g, m] = sum((r, s, c), W[q, r, s, g, c] * F[r, s, g, m, c])\n"
+      "Y[q, g, m] = max(T[q, g, m] + b[g, m], 0)\n",
+      groups * each, groups, each, rows, side, 2 * side * side);
+}
+
+TEST(Windows, groups_of_whole_lines_are_brought_from_the_image) {
+  for (const auto& [groups, each, rows] :
+       std::vector<std::array<int64_t, 3>>{{3, 64, 3}, {2, 128, 3}, {2, 192, 2}}) {
+    const std::string text = grouped(groups, each, rows);
+    SCOPED_TRACE(text);
+    const Line line = compile(text, "auto", {});
+    EXPECT_EQ(walks_of(line.kernel), 1) << print(line.kernel);
+    EXPECT_FALSE(used_buffers(line.kernel).contains(kPlaces));
+    expect_right_window(line);
+  }
+}
+
+/// What TMA brings beyond 40 channels belongs to the next group: the windows are copied.
+TEST(Windows, other_groups_are_copied) {
+  for (const int64_t each : {40, 72}) {
+    const Line line = compile(grouped(3, each, 3), "auto", {});
+    EXPECT_EQ(walks_of(line.kernel), 0) << print(line.kernel);
+    EXPECT_TRUE(used_buffers(line.kernel).contains(kPlaces));
+    EXPECT_TRUE(has_async_op(line.kernel.body)) << print(line.kernel);
+    expect_right_window(line);
+  }
+}
+
+TEST(Windows, groups_read_without_tensor_cores_are_of_the_image_too) {
+  const Line line = compile(grouped(2, 64, 2), "inline(S0); bind(S1.q, block.x)", {});
+  EXPECT_FALSE(used_buffers(line.kernel).contains(kPlaces));
+  expect_right_window(line);
 }
 
 TEST(Windows, dimensions_of_extent_1_may_be_missing) {
