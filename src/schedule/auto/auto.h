@@ -18,7 +18,8 @@ namespace kawara::schedule {
 /// A new order of all loops is asked of isl's scheduler; it and the order in force are improved
 /// nest by nest, each by the first rule of a table (schedule/auto/rules.h) whose plan the judge
 /// accepts, and the better one is kept. Every step is one of the other directives; `kawara show
-/// --stage why` lists what was considered. A maximum and sums that need it (attention) run in one pass
+/// --stage why` lists what was considered. A maximum and sums that need it (attention) run in one
+/// pass
 /// (`online`) where that saves a temp larger than half the L2. What comes out depends on the
 /// program, the fixed sizes and the machine, on nothing else. For a GPU (`--target cuda`) loops are
 /// bound to blocks and threads instead, and tiles go to shared memory and registers

@@ -1,6 +1,5 @@
 #include "schedule/auto/planned.h"
 
-#include "poly/legality/directions.h"
 #include "schedule/auto/cost/order_cost.h"
 #include "schedule/auto/cost/parallel_worth.h"
 #include "schedule/auto/facts/distribution.h"

@@ -146,9 +146,8 @@ std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& ne
   return found;
 }
 
-std::optional<SmallWindow> transposed_window(const Schedule& schedule, const Nest& nest,
-                                             const NestFacts& facts, int64_t vector,
-                                             int64_t registers) {
+std::optional<SmallWindow> transposed_window(const Nest& nest, const NestFacts& facts,
+                                             int64_t vector, int64_t registers) {
   if (nest.statements.size() != 1 || facts.fixed != 0)
     return std::nullopt;
   std::optional<size_t> lanes, rows;

@@ -36,8 +36,8 @@ std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const Nest
 /// The nest as a window whose loads are neighbours along a loop that its results are not: that loop
 /// in lanes, and several of those results side by side that are neighbours, which are transposed
 /// when they are done.
-std::optional<SmallWindow> transposed_window(const Schedule&, const Nest&, const NestFacts&,
-                                             int64_t vector, int64_t registers);
+std::optional<SmallWindow> transposed_window(const Nest&, const NestFacts&, int64_t vector,
+                                             int64_t registers);
 
 /// The nest as a fused nest of the window (schedule/auto/product/product.h). Functions that become
 /// dozens of operations run on more vectors at a time than a window has, in loops of their own.

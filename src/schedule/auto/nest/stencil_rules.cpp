@@ -18,7 +18,7 @@ std::optional<SmallWindow> window_at(const Site& site) {
   const target::Cpu& cpu = site.environment().cpu;
   if (loops.columns)
     return std::nullopt;
-  if (auto transposed = transposed_window(schedule, nest, facts, loops.lanes, cpu.vector_registers))
+  if (auto transposed = transposed_window(nest, facts, loops.lanes, cpu.vector_registers))
     return transposed;
   const auto lanes = window_lanes(schedule, nest, facts, loops.vector, cpu);
   return lanes ? small_window(schedule, nest, facts, *lanes, loops.lanes, cpu.cores,

@@ -1,5 +1,7 @@
 #include "unit/schedule/auto/facts.h"
 
+#include <fmt/format.h>
+
 // A few results and many terms: who shares the terms, which loop runs in lanes, and when all stays
 // as it was.
 
