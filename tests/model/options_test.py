@@ -55,7 +55,7 @@ VALUES = {"--param": "n=4", "--shape": "x=3x4", "--schedule": "auto", "--numeric
           "--output-dir": "out", "--type": "bf16", "--attention": "parts", "--layout": "written", "--svg": "t.svg",
           "--against": "ort", "--peers": ".", "--also": "n=5", "--stage": "cuda", "--onnx": "o.onnx", "--with": "auto",
           "--header": "t.h", "--function": "f", "--budget": "1trials", "--strategy": "random", "--seed": "2",
-          "--workers": "1", "--learner": "trees", "--model": "m.txt", "--recorded": "r.db", "--level": "1K", "--policy": "fifo", "--place": "x"}
+          "--workers": "1", "--learner": "trees", "--model": "m.txt", "--recorded": "r.db", "--level": "1K", "--policy": "fifo", "--place": "x", "--machine": "a100"}
 
 # A wrong value, and the message that shows that somebody read it.
 WRONG = {"--print": ("nobody", "K0435"), "--param": ("zzz=4", "K0430|K0569"), "--shape": ("zzz=1", "K0520"),
@@ -66,7 +66,7 @@ WRONG = {"--print": ("nobody", "K0435"), "--param": ("zzz=4", "K0430|K0569"), "-
          "--strategy": ("none", "K0605"), "--learner": ("none", "learner"), "--against": ("none", "against"),
          "--seed": ("none", "seed"), "--workers": ("none", "workers"), "--function": ("1f", "C function"),
          "--db": ("t.kw", "K0601"), "--peers": ("nowhere", "K0540"), "--level": ("none", "K0458"),
-         "--policy": ("none", "policy"), "--place": ("none", "K0459")}
+         "--policy": ("none", "policy"), "--place": ("none", "K0459"), "--machine": ("none", "K0472")}
 
 # A file that the option writes.
 WRITES = {"--output-dir": ("out", "out/output_0.npy"), "--svg": ("t.svg", "t.svg"), "--onnx": ("o.onnx", "o.onnx"),
@@ -75,7 +75,7 @@ WRITES = {"--output-dir": ("out", "out/output_0.npy"), "--svg": ("t.svg", "t.svg
 # What is on standard output or error with it and not without.
 SHOWS = {"--json": '"ok": true', "--verify": "verify: ", "--time-passes": "total", "--check": "check:", "--time": "time:",
          "--programs": "input X0", "--dot": "digraph", "--replay": "loads", "--naive": "for (", "--spelled-out": "(i, ",
-         "--kernel": "the kernel", "--curve": "of any size"}
+         "--kernel": "the kernel", "--curve": "of any size", "--energy": "energy: "}
 
 
 class Walk:

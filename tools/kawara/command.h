@@ -94,6 +94,7 @@ void add_bench(CLI::App&, int& exit_code);
 void add_emit(CLI::App&, int& exit_code);
 void add_estimate(CLI::App&, int& exit_code);
 void add_cache(CLI::App&, int& exit_code);
+void add_explain(CLI::App&, int& exit_code);
 void add_diff(CLI::App&, int& exit_code);
 void add_conformance(CLI::App&, int& exit_code);
 void add_demo(CLI::App&, int& exit_code);

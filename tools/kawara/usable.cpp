@@ -54,6 +54,13 @@ constexpr Use kUses[] = {
      "convolutions on a GPU are direct; a compiled model is as it was compiled"},
     {"show", "--target", "pqg",
      "`--stage cuda` and `--stage resources` are for a GPU, the other stages for no machine"},
+    {"explain", "--schedule", "pq", kWeigh},
+    {"explain", "--winograd", "pq",
+     "`kawara run --winograd` sets it for the convolutions of a model"},
+    {"explain", "--verify", "pq", kOneProgram},
+    {"explain", "--time-passes", "pq", kOneProgram},
+    {"explain", "--target", "pm",
+     "it looks at schedules for processors; `--machine h200` tells the limits of a GPU"},
     {"emit estimate cache", "--target", "p",
      "C, estimates and caches are for processors, `--target cpu:NAME`; `kawara show --target cuda "
      "--stage "
@@ -96,9 +103,12 @@ constexpr Use kUses[] = {
      "an ONNX model on the processor runs at several sizes; run the command once for each"},
     {"", "--stage", kEveryKind, ""},
     {"", "--onnx", "m", "only the stages graph, optimised and rewrite of a model can be written"},
+    {"explain", "--replay", "p", kOneProgram},
     {"", "--replay", "p", ""},
     {"", "--level", "p", ""},
     {"", "--policy", "p", ""},
+    {"", "--machine", "pm", ""},
+    {"", "--energy", "p", ""},
     {"", "--place", "p", ""},
     {"", "--kernel", "p", ""},
     {"", "--curve", "p", ""},
@@ -120,8 +130,9 @@ constexpr Use kUses[] = {
 
 /// Commands that take one kind of file.
 constexpr std::pair<std::string_view, std::string_view> kKindsOfCommands[] = {
-    {"check", "pq"}, {"deps", "pq"},   {"diff", "pq"},   {"emit", "pq"},   {"estimate", "pq"},
-    {"cache", "pq"}, {"fusion", "mg"}, {"compile", "m"}, {"tune", "pqmg"}, {"show", "pqmg"},
+    {"check", "pq"},    {"deps", "pq"},   {"diff", "pq"},      {"emit", "pq"},
+    {"estimate", "pq"}, {"cache", "pq"},  {"explain", "pqmg"}, {"fusion", "mg"},
+    {"compile", "m"},   {"tune", "pqmg"}, {"show", "pqmg"},
 };
 
 char letter_of(InputKind kind) { return kEveryKind[static_cast<size_t>(kind)]; }

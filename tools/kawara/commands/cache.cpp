@@ -1,4 +1,6 @@
+#include "kawara/caches.h"
 #include "kawara/command.h"
+#include "kawara/machines.h"
 #include "kawara/usable.h"
 #include "kawara/waiting.h"
 
@@ -17,23 +19,27 @@ namespace {
 
 struct CacheOptions : CommonOptions {
   std::vector<std::string> levels;
-  std::string policy = "lru", place;
+  std::string policy, place, machine;
   bool kernel = false, curve = false;
 };
 
 Parsed<std::vector<cache::Description>> levels_of(const CacheOptions& options,
                                                   const schedule::Environment& environment) {
+  if (!options.machine.empty()) {
+    KAWARA_TRY(const estimate::MachineFile machine, named_machine(options.machine));
+    if (!options.levels.empty() || !options.policy.empty())
+      return fail(Diagnostics{unfit_machine(
+          options.machine, "Its file names the caches, and so does `--level` or `--policy`.",
+          "leave one of them away, or change a copy of the file: `kawara machine NAME --text`")});
+    return caches_of_file(machine, options.machine);
+  }
   const cache::Policy policy = options.policy == "plru"   ? cache::Policy::Plru
                                : options.policy == "fifo" ? cache::Policy::Fifo
                                                           : cache::Policy::Lru;
-  std::vector<std::string> texts = options.levels;
-  // What is known of this machine's caches says nothing of their ways.
-  const estimate::Machine machine = driver::known_machine(environment.cpu);
-  for (const estimate::Level& level : machine.levels)
-    if (options.levels.empty() && level.bytes > 0)
-      texts.push_back(fmt::format("{},{},8", level.bytes, machine.line_bytes));
+  if (options.levels.empty())
+    return caches_of_sizes(driver::known_machine(environment.cpu), policy);
   std::vector<cache::Description> made;
-  for (const std::string& text : texts) {
+  for (const std::string& text : options.levels) {
     auto each = cache::description_from_text(text, made.size() + 1, policy);
     if (!each)
       return fail(Diagnostics{std::move(each).error()});
@@ -140,6 +146,7 @@ void add_cache(CLI::App& app, int& exit_code) {
       ->add_option("--policy", options->policy,
                    "which line makes room where --level does not say: lru, plru or fifo")
       ->check(CLI::IsMember({"lru", "plru", "fifo"}));
+  add_machine_option(*command, options->machine);
   command->add_option(
       "--place", options->place,
       "the order of arrays in memory, A,B,C; without it that of their declarations");
@@ -151,7 +158,8 @@ void add_cache(CLI::App& app, int& exit_code) {
                {"kawara cache examples/gemm.kw -p M=256,N=256,K=256 --level 32K,64,8,lru",
                 "kawara cache examples/gemm.kw -p M=256,N=256,K=256 -s auto --level 32K,64,8 "
                 "--level 1M,64,16",
-                "kawara cache examples/blur.kw -p H=512,W=512 --level 32K --curve --json"});
+                "kawara cache examples/blur.kw -p H=512,W=512 --level 32K --curve --json",
+                "kawara cache examples/blur.kw -p H=512,W=512 --machine sapphire-rapids"});
   command->callback([options, command, &exit_code] {
     const auto refused = refused_option(*command, kind_of(*options));
     exit_code = refused ? report({*refused}, *options) : cache_command(*options);
