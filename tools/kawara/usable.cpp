@@ -48,15 +48,14 @@ constexpr Use kUses[] = {
      "programs of a model on a GPU are compiled under `rounding`; a compiled model is as it was "
      "compiled: "
      "`kawara compile --numerics`"},
-    {"show tune", "--winograd", "pq",
+    {"show tune explain", "--winograd", "pq",
      "`kawara run --winograd` sets it for the convolutions of a model"},
     {"", "--winograd", "pqm",
      "convolutions on a GPU are direct; a compiled model is as it was compiled"},
     {"show", "--target", "pqg",
      "`--stage cuda` and `--stage resources` are for a GPU, the other stages for no machine"},
     {"explain", "--schedule", "pq", kWeigh},
-    {"explain", "--winograd", "pq",
-     "`kawara run --winograd` sets it for the convolutions of a model"},
+    {"explain", "--input", "m", "leave it away: what is told of a program holds for all values"},
     {"explain", "--verify", "pq", kOneProgram},
     {"explain", "--time-passes", "pq", kOneProgram},
     {"explain", "--target", "pm",

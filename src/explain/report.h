@@ -1,0 +1,75 @@
+#pragma once
+
+#include "estimate/bounds/least_traffic.h"
+#include "estimate/duplicates/duplicates.h"
+#include "estimate/energy/energy.h"
+#include "estimate/predict.h"
+#include "explain/why.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kawara::explain {
+
+/// Bytes that come from a level of the machine towards the registers.
+struct LevelReport {
+  std::string name;
+  double predicted = 0, seconds = 0;
+  std::optional<double>
+      simulated;               ///< with one thread; of what is in lines: misses of the cache before
+  std::optional<double> least; ///< of any order, into all that is nearer
+  double bandwidth = 0;        ///< bytes per second of as many threads as there are
+};
+
+/// Answers to "why does it take so long": everything that is known without a run.
+struct Report {
+  std::string title;   ///< "gemm.kw, M=512, N=512, K=512"
+  std::string machine; ///< whose figures these are
+  std::string figures; ///< "measured", "described", "from a file"
+  /// Whether only the limits of a machine that is no processor are known.
+  bool is_limit = false;
+  estimate::Prediction prediction;
+  double peak = 0;         ///< operations per second, of the types in their mix
+  double roof_seconds = 0; ///< of arithmetic at its peak, or of each byte once
+  std::vector<LevelReport> levels;
+  std::string simulated_label; ///< "exact" or "predicted"; empty: not simulated
+  std::string bound_by;        ///< the statement that decides the least traffic; empty: its inputs
+  std::optional<estimate::Energy> energy;
+  std::vector<Considered> nests;
+  std::vector<estimate::Duplicates> duplicates;
+  /// What could not be found out, and why: "caches: ...".
+  std::vector<std::string> missing;
+};
+
+/// One sentence: how long, how near to the roof, and what sets the pace.
+std::string verdict(const Report&);
+
+/// At most 40 lines for a terminal.
+std::string print(const Report&);
+/// Every number, an object.
+std::string to_json(const Report&);
+
+/// A kernel of a model, with all its calls.
+struct KernelReport {
+  std::string name; ///< its operators
+  int64_t times = 1;
+  double operations = 0, bytes = 0; ///< of one call
+  double least_seconds = 0;         ///< of one call under the roof
+  std::optional<double> seconds;    ///< predicted, of one call; only of those that may take longest
+  std::string bound;                ///< what sets the pace then; else of the roof
+  std::optional<estimate::Band> joules; ///< of one call
+};
+
+struct ModelReport {
+  std::string title, machine, figures;
+  int64_t threads = 1;
+  std::vector<KernelReport> kernels; ///< those that take longest first
+  std::vector<std::string> missing;
+};
+
+std::string verdict(const ModelReport&);
+std::string print(const ModelReport&);
+std::string to_json(const ModelReport&);
+
+} // namespace kawara::explain

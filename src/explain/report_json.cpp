@@ -1,0 +1,93 @@
+#include "explain/report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace kawara::explain {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const estimate::Band& band) {
+  return {{"low", band.low}, {"value", band.value}, {"high", band.high}};
+}
+
+Json json_of(const LevelReport& level) {
+  return {{"from", level.name},
+          {"predicted", level.predicted},
+          {"ms", level.seconds * 1e3},
+          {"simulated", level.simulated ? Json(*level.simulated) : Json()},
+          {"least", level.least ? Json(*level.least) : Json()}};
+}
+
+Json json_of(const estimate::Duplicates& each) {
+  return {{"statement", each.statement},   {"tensor", each.tensor},
+          {"loads", each.loads.loads},     {"elements", each.loads.elements},
+          {"padding", each.loads.padding}, {"factor", each.loads.factor()}};
+}
+
+Json json_of(const KernelReport& kernel) {
+  return {{"name", kernel.name},
+          {"times", kernel.times},
+          {"operations", kernel.operations},
+          {"bytes", kernel.bytes},
+          {"least_ms", kernel.least_seconds * 1e3},
+          {"predicted_ms", kernel.seconds ? Json(*kernel.seconds * 1e3) : Json()},
+          {"bound", kernel.bound},
+          {"joules", kernel.joules ? json_of(*kernel.joules) : Json()}};
+}
+
+/// Names of files and tensors need not be UTF-8.
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace
+
+std::string to_json(const Report& report) {
+  const estimate::Prediction& p = report.prediction;
+  Json json{{"ok", true},
+            {"verdict", verdict(report)},
+            {"title", report.title},
+            {"machine", report.machine},
+            {"figures", report.figures},
+            {"is_limit", report.is_limit},
+            {"threads", p.threads},
+            {"flops", p.work.flops},
+            {"int_ops", p.work.int_ops},
+            {"compulsory_bytes", p.work.compulsory_bytes},
+            {"predicted_ms", p.seconds * 1e3},
+            {"roof_ms", report.roof_seconds * 1e3},
+            {"arithmetic_ms", p.arithmetic_seconds * 1e3},
+            {"fork_ms", p.fork_seconds * 1e3},
+            {"bound", p.bound},
+            {"simulated_label", report.simulated_label},
+            {"least_decided_by", report.bound_by}};
+  json["levels"] = json["duplicates"] = json["missing"] = Json::array();
+  for (const LevelReport& level : report.levels)
+    json["levels"].push_back(json_of(level));
+  json["energy"] =
+      report.energy ? Json::parse(estimate::to_json(*report.energy, report.machine)) : Json();
+  json["nests"] = Json::parse(why_json(report.nests))["nests"];
+  for (const estimate::Duplicates& each : report.duplicates)
+    json["duplicates"].push_back(json_of(each));
+  for (const std::string& each : report.missing)
+    json["missing"].push_back(each);
+  return text_of(json);
+}
+
+std::string to_json(const ModelReport& report) {
+  Json json{{"ok", true},
+            {"verdict", verdict(report)},
+            {"title", report.title},
+            {"machine", report.machine},
+            {"figures", report.figures},
+            {"threads", report.threads}};
+  json["kernels"] = json["missing"] = Json::array();
+  for (const KernelReport& kernel : report.kernels)
+    json["kernels"].push_back(json_of(kernel));
+  for (const std::string& each : report.missing)
+    json["missing"].push_back(each);
+  return text_of(json);
+}
+
+} // namespace kawara::explain

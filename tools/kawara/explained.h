@@ -1,0 +1,23 @@
+#pragma once
+
+#include "explain/report.h"
+#include "kawara/command.h"
+#include "kawara/machines.h"
+#include "kawara/model.h"
+
+namespace kawara::tools {
+
+struct ExplainOptions : CommonOptions {
+  std::string machine, output;
+  bool replay = false;
+  // Of models only.
+  std::vector<std::string> inputs, shapes;
+  GraphFlags graph;
+};
+
+/// What is known of a program without running it. What of it cannot be found out is named in it.
+Parsed<explain::Report> explained_program(const ExplainOptions&, Trace&);
+/// The same of a model, kernel by kernel.
+Parsed<explain::ModelReport> explained_model(const ExplainOptions&);
+
+} // namespace kawara::tools
