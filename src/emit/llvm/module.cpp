@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 namespace kawara::emit {
 namespace {
@@ -179,6 +180,44 @@ bool adds_up_vectors_and_scalars(const kernel::Kernel& kernel) {
   return found;
 }
 
+/// Whether the two store to other cache lines of one buffer, a fixed distance apart.
+bool are_lines_apart(const kernel::Store& a, const kernel::Store& b) {
+  constexpr int64_t kLine = 64;
+  if (a.buffer != b.buffer || a.index.size() != b.index.size())
+    return false;
+  bool is_apart = false;
+  for (size_t d = 0; d < a.index.size(); ++d) {
+    const auto distance = scalar::constant_of(scalar::simplify(a.index[d] - b.index[d]));
+    if (!distance)
+      return false;
+    const int64_t bytes = scalar::bytes_of(a.value.type().elem);
+    is_apart |= d + 1 < a.index.size() ? *distance != 0 : std::abs(*distance) * bytes >= kLine;
+  }
+  return is_apart;
+}
+
+/// Whether some loop walks rows side by side, with values of the step before in variables:
+/// recurrences, whose rows wait for each other's latency. LLVM takes these values for a vector and
+/// gathers what the rows read.
+bool walks_rows_with_values(const kernel::Kernel& kernel) {
+  bool found = false;
+  kernel::visit(kernel.body, [&](const kernel::For& loop) {
+    std::vector<const kernel::Store*> stores;
+    bool has_values = false;
+    for (const kernel::Stmt& stmt : loop.body) {
+      const auto* store = std::get_if<kernel::Store>(&stmt);
+      if (store != nullptr && store->value.type().lanes == 1)
+        stores.push_back(store);
+      if (const auto* assign = std::get_if<kernel::Assign>(&stmt)) {
+        const scalar::Type type = kernel.variables[assign->var].type;
+        has_values |= type.lanes == 1 && scalar::is_float(type.elem);
+      }
+    }
+    found |= has_values && stores.size() > 1 && are_lines_apart(*stores[0], *stores[1]);
+  });
+  return found;
+}
+
 /// x86 has an instruction, too, but for it denormal numbers are zero.
 bool rounds_to_bf16(const llvm::TargetMachine& machine) {
   return machine.getTargetTriple().isAArch64() &&
@@ -222,8 +261,9 @@ LlvmUnit module_from_kernel(const kernel::Kernel& kernel, const EmitOptions& opt
   const auto middle = std::chrono::steady_clock::now();
   impl->attempt([&] {
     if (options.opt_level > 0)
-      optimise(*impl->module, *machine, options.opt_level,
-               !(is_x86 && adds_up_vectors_and_scalars(kernel)));
+      optimise(
+          *impl->module, *machine, options.opt_level,
+          !(is_x86 && (adds_up_vectors_and_scalars(kernel) || walks_rows_with_values(kernel))));
     if (parts.rounds_to_bf16)
       store_bf16_as_integers(*impl->module);
   });

@@ -71,5 +71,44 @@ TEST(LeftoverColumns, GatherNothing) {
     EXPECT_EQ(code.find(instruction), std::string::npos) << instruction;
 }
 
+/// Four rows of a recurrence whose last value is in a variable:
+/// `for j: y[r, j] = x[r, j] + 0.5 * last_r; last_r = y[r, j]`.
+kernel::Kernel rows_side_by_side() {
+  constexpr int64_t kLength = 480, kSideBySide = 4;
+  constexpr scalar::Type kDouble{Elem::F64, 1};
+  kernel::Kernel k;
+  k.name = "rows";
+  for (const char* name : {"x", "y"})
+    k.buffers.push_back({name,
+                         Elem::F64,
+                         {int_lit(kSideBySide * kLength)},
+                         kernel::Scope::Argument,
+                         program::Role::Inout});
+  kernel::For loop;
+  loop.var = add_variable(k, "j", scalar::kIndex);
+  loop.lo = int_lit(0);
+  loop.hi = int_lit(kLength);
+  for (int64_t r = 0; r < kSideBySide; ++r) {
+    const uint32_t last = add_variable(k, "last", kDouble);
+    k.body.emplace_back(kernel::Define{last, scalar::float_lit(0, kDouble)});
+    const Expr at = scalar::var(loop.var) + int_lit(r * kLength);
+    const Expr value = scalar::load(0, {at}, kDouble) +
+                       scalar::float_lit(0.5, kDouble) * scalar::var(last, kDouble);
+    loop.body.emplace_back(kernel::Store{1, {at}, scalar::ReduceOp::None, value});
+    loop.body.emplace_back(kernel::Assign{last, scalar::load(1, {at}, kDouble)});
+  }
+  k.body.emplace_back(std::move(loop));
+  return k;
+}
+
+TEST(RowsSideBySide, GatherNothing) {
+  EmitOptions options;
+  options.opt_level = 3;
+  options.target = CodeTarget{"x86_64-unknown-linux-gnu", "cascadelake", ""};
+  const std::string code = *module_from_kernel(rows_side_by_side(), options).assembly();
+  EXPECT_NE(code.find("addsd"), std::string::npos) << code;
+  EXPECT_EQ(code.find("gather"), std::string::npos) << code;
+}
+
 } // namespace
 } // namespace kawara::emit
