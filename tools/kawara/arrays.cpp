@@ -33,6 +33,13 @@ binding_of(const std::string& option, const std::string& text, Names names) {
   return fail(std::move(d));
 }
 
+Result<std::pair<std::string, std::string>, Diagnostic>
+output_binding_of(const std::string& text, Names names, const std::vector<std::string>& outputs) {
+  if (outputs.size() == 1 && !text.empty() && text.find('=') == std::string::npos)
+    return std::pair{outputs.front(), text};
+  return binding_of("--output", text, names);
+}
+
 Diagnostic no_member(const std::string& name, const std::string& path) {
   return run::file_error("K0428", "`" + path + "` has no array called `" + printable(name) + "`",
                          "A .npz file is looked up by the tensor's name.",

@@ -21,6 +21,10 @@ enum class Names : uint8_t { OfProgram, OfModel };
 Result<std::pair<std::string, std::string>, Diagnostic> binding_of(const std::string& option,
                                                                    const std::string& text, Names);
 
+/// The same of `--output`, where FILE alone is for the only one of these outputs.
+Result<std::pair<std::string, std::string>, Diagnostic>
+output_binding_of(const std::string& text, Names, const std::vector<std::string>& outputs);
+
 /// The number that stands instead of a path (text_values.h), the array in a .npy or .csv file, or
 /// the member of that name in a .npz file. Refuses what cannot be read, and a file without such a
 /// member (K0428).

@@ -55,7 +55,7 @@ Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelR
       KAWARA_TRY([[maybe_unused]] const Done done, run::write_npz_tensors(text, all));
       continue;
     }
-    KAWARA_TRY(const auto binding, binding_of("--output", text, Names::OfModel));
+    KAWARA_TRY(const auto binding, output_binding_of(text, Names::OfModel, run.names));
     const auto at = std::find(run.names.begin(), run.names.end(), binding.first);
     const auto k = static_cast<size_t>(at - run.names.begin());
     if (at == run.names.end() || !results[k].tensor)

@@ -68,7 +68,7 @@ Diagnostics write_outputs(const std::vector<std::string>& bindings,
         errors.push_back(std::move(written).error());
       continue;
     }
-    const auto binding = binding_of("--output", text, Names::OfProgram);
+    const auto binding = output_binding_of(text, Names::OfProgram, names_of(results));
     if (!binding) {
       errors.push_back(binding.error());
       continue;
@@ -274,7 +274,8 @@ void add_run(CLI::App& app, int& exit_code) {
       "NAME=file.npy, .npz or .csv, NAME=2.5 for an input of one element, or all.npz with "
       "members of these names; sizes are taken from them; a fixed pattern for the others");
   command->add_option("--output", options->outputs,
-                      "NAME=file.npy, .npz or .csv to write, or all.npz for all of them");
+                      "NAME=file.npy, .npz or .csv to write, without NAME= for the only output, or "
+                      "all.npz for all of them");
   command->add_option("--print", options->printed,
                       "output to print whole; small ones are without it");
   add_database(*command, *options);
