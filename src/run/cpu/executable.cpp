@@ -2,11 +2,13 @@
 
 #include "emit/runtime_faults.h"
 #include "run/buffer.h"
+#include "run/cpu/call_refusals.h"
 #include "run/cpu/jit.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -15,141 +17,53 @@
 namespace kawara::run {
 namespace {
 
-/// Everything one call needs besides its arguments. Generated code sees the RuntimeFaults part.
-struct CallContext : emit::RuntimeFaults {
-  ThreadPool* pool = nullptr;
+/// What code that runs asks for. Generated code sees the RuntimeFaults part.
+struct Running : emit::RuntimeFaults {
+  explicit Running(ThreadPool* threads);
+  ThreadPool* pool;
+  char* private_blocks = nullptr; ///< one per thread
+  int64_t private_bytes = 0;
+};
+
+/// Everything one call needs besides its arguments.
+struct CallContext : Running {
+  using Running::Running;
   std::vector<int64_t> params; ///< that the blocks below were planned for
   bool is_planned = false;
   Buffer kept;                     ///< workspaces that are prepared once
   std::shared_ptr<std::byte> lent; ///< instead of `kept`
   std::vector<int64_t> offsets;    ///< of workspaces, in `kept` or in the memory of this call
   int64_t temp_bytes = 0;          ///< of the memory of this call; private blocks come behind
-  char* private_blocks = nullptr;  ///< one per thread, during a call
-  int64_t private_bytes = 0;
   std::vector<void*> buffers;
   std::vector<const void*> constants; ///< that the workspace was prepared from
 };
 
 void run_parallel(const emit::RuntimeApi* api, int64_t lo, int64_t hi, int64_t step,
                   emit::Partition partition, emit::ParallelBody body, void* env) {
-  static_cast<const CallContext*>(api)->pool->parallel_for(lo, hi, step, partition, body, env);
+  static_cast<const Running*>(api)->pool->parallel_for(lo, hi, step, partition, body, env);
 }
 
 void* scratch_of(const emit::RuntimeApi* api, int64_t thread) {
-  const auto* context = static_cast<const CallContext*>(api);
-  return context->private_blocks + thread * context->private_bytes;
+  const auto* running = static_cast<const Running*>(api);
+  return running->private_blocks + thread * running->private_bytes;
 }
 
-Diagnostic diagnostic(const char* code, std::string headline, std::string body, std::string help) {
-  Diagnostic d;
-  d.code = code;
-  d.headline = std::move(headline);
-  d.body.push_back(std::move(body));
-  d.help.push_back({"", std::move(help), false});
-  return d;
+Running::Running(ThreadPool* threads) : pool(threads) {
+  parallel_for = run_parallel;
+  scratch = scratch_of;
 }
 
-Diagnostic divided_by_zero(const std::string& name) {
-  Diagnostic d = diagnostic(
-      "K0412", "integer division by zero",
-      fmt::format("Kernel `{}` divided an integer by zero; its results are not to be used.", name),
-      "");
-  d.help = {{"guard the divisor", "select(d != 0, n // d, 0)", false}};
-  return d;
-}
+/// Pointers that a call without a context passes at most, arguments and workspaces.
+constexpr size_t kMostPointers = 16;
 
-/// What a thread said before it stopped.
-Diagnostic index_outside(const emit::Signature& signature, const emit::RuntimeFaults& faults) {
-  const auto number = static_cast<size_t>(faults.outside.load() - 1);
-  const emit::IndexCheck& check = signature.checks.at(number);
-  std::string element;
-  for (int64_t d = 0; d < check.index_rank; ++d)
-    element +=
-        (d == 0 ? "" : ", ") + std::to_string(faults.element.at(static_cast<size_t>(d)).load());
-  const std::string source =
-      check.index_tensor.empty()
-          ? "a range that is read from data"
-          : "`" + check.index_tensor + (element.empty() ? "" : "[" + element + "]") + "`";
-  Diagnostic d = diagnostic(
-      "K0413", fmt::format("index {} is outside of `{}`", faults.index.load(), check.tensor),
-      fmt::format("It is what {} gives for dimension {} of `{}`{}, whose extent is {}; indices "
-                  "start at 0.",
-                  source, check.dim, check.tensor,
-                  check.statement.empty() ? "" : " in " + check.statement, faults.extent.load()),
-      "keep indices inside:  x[min(max(idx[i], 0), N - 1)]");
-  d.label = check.statement;
-  d.body.push_back(
-      fmt::format("Kernel `{}` stopped there; its results are not to be used.", signature.name));
-  return d;
-}
-
-std::string names_of(const std::vector<emit::BufferInfo>& buffers) {
-  std::string text;
-  for (const emit::BufferInfo& b : buffers)
-    text += (text.empty() ? "" : ", ") + b.name;
-  return text.empty() ? "none" : text;
-}
-
-std::string values_of(const emit::Signature& signature, std::span<const int64_t> params) {
-  std::string text;
-  for (size_t p = 0; p < params.size(); ++p)
-    text += fmt::format("{}{}={}", p == 0 ? "" : ", ", signature.params[p].name, params[p]);
-  return text.empty() ? "no parameters" : text;
-}
-
-Diagnostic wrong_count(const char* code, const emit::Signature& signature, const char* what,
-                       size_t wanted, size_t given, const std::string& names) {
-  return diagnostic(code,
-                    fmt::format("kernel `{}` takes {} {}, but {} were given", signature.name,
-                                wanted, what, given),
-                    fmt::format("In order: {}.", names), "pass exactly these, in this order");
-}
-
-Diagnostic too_large(const emit::Signature& signature, const emit::BufferInfo& buffer,
-                     std::span<const int64_t> params) {
-  return diagnostic("K0443",
-                    fmt::format("no memory can be planned for tensor `{}` of kernel `{}`",
-                                buffer.name, signature.name),
-                    fmt::format("With {} an extent of it is negative, or it does not fit into "
-                                "this machine's memory.",
-                                values_of(signature, params)),
-                    "choose other parameter values");
-}
-
-std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
-                                           std::span<void* const> arguments,
-                                           std::span<const int64_t> params) {
-  if (arguments.size() != signature.arguments.size())
-    return wrong_count("K0440", signature, "tensors", signature.arguments.size(), arguments.size(),
-                       names_of(signature.arguments));
-  if (params.size() != signature.params.size()) {
-    std::string names;
-    for (const program::Param& p : signature.params)
-      names += (names.empty() ? "" : ", ") + p.name;
-    return wrong_count("K0441", signature, "parameters", signature.params.size(), params.size(),
-                       names.empty() ? "none" : names);
-  }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const emit::BufferInfo& info = signature.arguments[i];
-    // A power of two; to divide by it would take as long as a small kernel.
-    const int64_t element = scalar::bytes_of(info.elem);
-    const bool is_misaligned =
-        (reinterpret_cast<uintptr_t>(arguments[i]) & static_cast<uintptr_t>(element - 1)) != 0;
-    if (!is_misaligned && arguments[i] != nullptr)
-      continue;
-    const auto bytes = emit::bytes_of(info, params);
-    if (!is_misaligned && bytes && *bytes == 0)
-      continue;
-    return diagnostic(
-        "K0442",
-        fmt::format("tensor `{}` of kernel `{}` has no usable memory", info.name, signature.name),
-        is_misaligned ? fmt::format("It starts at address {}, which is no multiple of {} bytes.",
-                                    fmt::ptr(arguments[i]), element)
-                      : std::string("Its pointer is null."),
-        fmt::format("pass memory of element type {} that starts at a multiple of {} bytes",
-                    scalar::name_of(info.elem), element));
-  }
-  return std::nullopt;
+/// Whether calls share all that they need besides their arguments: workspaces that nobody writes
+/// once they are prepared.
+bool may_share_context(const emit::Signature& signature) {
+  return signature.params.empty() && signature.scratch.empty() &&
+         signature.arguments.size() + signature.workspace.size() <= kMostPointers &&
+         (signature.workspace.empty() || signature.has_prepared) &&
+         std::all_of(signature.workspace.begin(), signature.workspace.end(),
+                     [](const emit::BufferInfo& buffer) { return buffer.is_constant; });
 }
 
 /// Makes `constants` those of this call; were they the same before? Allocates nothing after the
@@ -171,19 +85,6 @@ bool keep_constants(const emit::Signature& signature, std::span<void* const> arg
   return is_same;
 }
 
-/// The buffer whose size cannot be planned, if there is one.
-const emit::BufferInfo* unplannable(const emit::Signature& signature,
-                                    std::span<const int64_t> params) {
-  for (const emit::BufferInfo& buffer : signature.arguments)
-    if (!emit::bytes_of(buffer, params))
-      return &buffer;
-  for (const auto* group : {&signature.workspace, &signature.scratch})
-    for (const emit::BufferInfo& buffer : *group)
-      if (!emit::own_bytes_of(buffer, params))
-        return &buffer;
-  return nullptr;
-}
-
 } // namespace
 
 struct Executable::Impl {
@@ -191,13 +92,21 @@ struct Executable::Impl {
   LoadTimes times;
   std::shared_ptr<ThreadPool> pool;
   std::shared_ptr<const JitCode> code;
+  emit::KernelFunction function; ///< of the code
   /// That of the last call, or null: one caller after the other takes no lock. A call of a small
   /// kernel takes less time than to lock and unlock twice.
   std::atomic<CallContext*> last = nullptr;
   std::mutex mutex;
   std::vector<std::unique_ptr<CallContext>> idle; ///< the others; guarded by `mutex`
+  /// One that calls with its constants read and nobody writes, or null. A call of a kernel of some
+  /// nanoseconds takes less time than to take a context and give it back.
+  std::atomic<const CallContext*> shared = nullptr;
+  std::unique_ptr<CallContext> owned; ///< what is or was `shared`; guarded by `mutex`
+  std::atomic<bool> may_share;        ///< and nothing was yet
 
-  Impl() = default;
+  Impl(emit::Signature s, std::shared_ptr<ThreadPool> p, std::shared_ptr<const JitCode> c)
+      : signature(std::move(s)), pool(std::move(p)), code(std::move(c)), function(code->function()),
+        may_share(may_share_context(signature)) {}
   ~Impl() { delete last.load(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -207,6 +116,12 @@ struct Executable::Impl {
   void give(std::unique_ptr<CallContext> context);
   /// Makes the last one idle, too; needs the lock.
   void collect();
+  /// What a call with these arguments shares with others; null where it needs a context.
+  const CallContext* shared_by(std::span<void* const> arguments,
+                               std::span<const int64_t> params) const;
+  Result<Done, Diagnostic> call_sharing(const CallContext&, std::span<void* const> arguments) const;
+  /// After a call that went well: what it needed is shared from now on, where that may be.
+  void share(std::unique_ptr<CallContext> context);
   std::optional<Diagnostic> plan(CallContext&, std::span<const int64_t> params) const;
   /// Memory for one call, and the pointers into it.
   Buffer place(CallContext&) const;
@@ -214,11 +129,7 @@ struct Executable::Impl {
 };
 
 std::unique_ptr<CallContext> Executable::Impl::make_context() const {
-  auto context = std::make_unique<CallContext>();
-  context->parallel_for = run_parallel;
-  context->scratch = scratch_of;
-  context->pool = pool.get();
-  return context;
+  return std::make_unique<CallContext>(pool.get());
 }
 
 /// An idle context, rather one that was planned for these parameters.
@@ -259,6 +170,48 @@ void Executable::Impl::give(std::unique_ptr<CallContext> context) {
 void Executable::Impl::collect() {
   if (CallContext* recent = last.exchange(nullptr, std::memory_order_acquire))
     idle.emplace_back(recent);
+}
+
+/// Refused arguments are none of these calls': others find out why.
+const CallContext* Executable::Impl::shared_by(std::span<void* const> arguments,
+                                               std::span<const int64_t> params) const {
+  const CallContext* context = shared.load(std::memory_order_acquire);
+  if (context == nullptr || arguments.size() != signature.arguments.size() || !params.empty())
+    return nullptr;
+  size_t constant = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const emit::BufferInfo& info = signature.arguments[i];
+    const auto element = static_cast<uintptr_t>(scalar::bytes_of(info.elem));
+    if (arguments[i] == nullptr ||
+        (reinterpret_cast<uintptr_t>(arguments[i]) & (element - 1)) != 0 ||
+        (info.is_constant && context->constants[constant++] != arguments[i]))
+      return nullptr;
+  }
+  return context;
+}
+
+Result<Done, Diagnostic> Executable::Impl::call_sharing(const CallContext& context,
+                                                        std::span<void* const> arguments) const {
+  std::array<void*, kMostPointers> buffers;
+  const auto rest = std::copy(arguments.begin(), arguments.end(), buffers.begin());
+  std::copy(context.buffers.begin() + static_cast<std::ptrdiff_t>(arguments.size()),
+            context.buffers.end(), rest);
+  Running running(pool.get());
+  running.is_prepared = signature.has_prepared ? 1 : 0;
+  function(buffers.data(), nullptr, &running);
+  if (auto fault = fault_of(signature, running))
+    return fail(*std::move(fault));
+  return Done{};
+}
+
+void Executable::Impl::share(std::unique_ptr<CallContext> context) {
+  const std::lock_guard lock(mutex);
+  if (!may_share.exchange(false, std::memory_order_relaxed)) {
+    idle.push_back(std::move(context));
+    return;
+  }
+  owned = std::move(context);
+  shared.store(owned.get(), std::memory_order_release);
 }
 
 std::optional<Diagnostic> Executable::Impl::plan(CallContext& context,
@@ -321,17 +274,16 @@ const emit::Signature& Executable::signature() const { return impl_->signature; 
 LoadTimes Executable::times() const { return impl_->times; }
 
 Executable Executable::clone() const {
-  auto impl = std::make_unique<Impl>();
-  impl->signature = impl_->signature;
+  auto impl = std::make_unique<Impl>(impl_->signature, impl_->pool, impl_->code);
   impl->times = impl_->times;
-  impl->pool = impl_->pool;
-  impl->code = impl_->code;
   return Executable(std::move(impl));
 }
 
 void Executable::forget_constants() const {
   const std::lock_guard lock(impl_->mutex);
   impl_->collect();
+  // Calls that run may read what is shared: it stays, and nothing takes its place.
+  impl_->shared.store(nullptr, std::memory_order_relaxed);
   for (const auto& context : impl_->idle)
     context->constants.clear();
 }
@@ -344,10 +296,15 @@ std::span<const std::byte> Executable::prepared() const {
   if (!impl_->signature.has_prepared || !impl_->signature.params.empty())
     return {};
   const auto layout = emit::workspace_layout(impl_->signature, {});
+  const auto bytes_in = [&](const CallContext& context) -> std::span<const std::byte> {
+    return {context.lent ? context.lent.get() : context.kept.as<std::byte>(),
+            static_cast<size_t>(layout->kept_bytes)};
+  };
+  if (const CallContext* shared = impl_->shared.load(std::memory_order_relaxed); layout && shared)
+    return bytes_in(*shared);
   for (const auto& context : impl_->idle)
     if (layout && context->is_planned && !context->constants.empty())
-      return {context->lent ? context->lent.get() : context->kept.as<std::byte>(),
-              static_cast<size_t>(layout->kept_bytes)};
+      return bytes_in(*context);
   return {};
 }
 
@@ -363,6 +320,8 @@ void Executable::adopt(std::span<void* const> arguments,
 
 Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
                                           std::span<const int64_t> params) const {
+  if (const CallContext* shared = impl_->shared_by(arguments, params))
+    return impl_->call_sharing(*shared, arguments);
   if (auto refusal = refuse_arguments(impl_->signature, arguments, params))
     return fail(std::move(*refusal));
   std::unique_ptr<CallContext> context = impl_->take(params);
@@ -380,18 +339,19 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
   std::copy(arguments.begin(), arguments.end(), context->buffers.begin());
   const bool is_same = keep_constants(impl_->signature, arguments, context->constants);
   context->is_prepared = impl_->signature.has_prepared && is_same ? 1 : 0;
-  impl_->code->function()(context->buffers.data(), params.data(), context.get());
-  std::optional<Diagnostic> fault;
-  if (context->outside.load() != 0)
-    fault = index_outside(impl_->signature, *context);
-  else if (context->divided_by_zero.load() != 0)
-    fault = divided_by_zero(impl_->signature.name);
+  impl_->function(context->buffers.data(), params.data(), context.get());
+  std::optional<Diagnostic> fault = fault_of(impl_->signature, *context);
   if (fault) {
     context->outside = 0;
     context->divided_by_zero = 0;
     context->constants.clear(); // what was prepared is no good either
   }
-  impl_->give(std::move(context));
+  // Of constants that change from call to call nothing is shared.
+  const bool is_ready = !fault && (is_same || !impl_->signature.has_prepared);
+  if (is_ready && impl_->may_share.load(std::memory_order_relaxed))
+    impl_->share(std::move(context));
+  else
+    impl_->give(std::move(context));
   if (temps.bytes() > 0)
     impl_->pool->release(std::move(temps));
   if (fault)
@@ -402,8 +362,13 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
 namespace {
 
 Diagnostic cannot_load(const std::string& name, const std::string& why) {
-  return diagnostic("K0444", fmt::format("kernel `{}` cannot be loaded on this machine", name), why,
-                    "compile for this machine, or write the kernel as C with `kawara emit`");
+  Diagnostic d;
+  d.code = "K0444";
+  d.headline = fmt::format("kernel `{}` cannot be loaded on this machine", name);
+  d.body.push_back(why);
+  d.help.push_back(
+      {"", "compile for this machine, or write the kernel as C with `kawara emit`", false});
+  return d;
 }
 
 /// The linker in memory takes objects of a related processor without complaint.
@@ -422,17 +387,17 @@ std::string not_linked(const std::string& triple, const std::string& words) {
 
 Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  auto impl = std::make_unique<Executable::Impl>();
-  impl->signature = unit.signature();
-  impl->pool = options.pool ? options.pool : std::make_shared<ThreadPool>();
+  emit::Signature signature = unit.signature();
   const std::string triple = unit.target().triple;
   if (const auto why = other_machine(triple))
-    return fail(cannot_load(impl->signature.name, *why));
+    return fail(cannot_load(signature.name, *why));
   KAWARA_TRY(std::string object, object_from_unit(unit));
-  auto codes = link({{std::move(object), emit::entry_symbol(unit.signature())}}, unit.target());
+  auto codes = link({{std::move(object), emit::entry_symbol(signature)}}, unit.target());
   if (!codes)
-    return fail(cannot_load(impl->signature.name, not_linked(triple, codes.error())));
-  impl->code = std::make_shared<const JitCode>(std::move(codes->front()));
+    return fail(cannot_load(signature.name, not_linked(triple, codes.error())));
+  auto impl = std::make_unique<Executable::Impl>(
+      std::move(signature), options.pool ? options.pool : std::make_shared<ThreadPool>(),
+      std::make_shared<const JitCode>(std::move(codes->front())));
   impl->times.codegen =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return Executable(std::move(impl));
@@ -454,13 +419,9 @@ Result<std::vector<Executable>, Diagnostic> load_kept(const std::vector<KeptCode
     return fail(cannot_load(name, not_linked(target.triple, codes.error())));
   const auto pool = options.pool ? options.pool : std::make_shared<ThreadPool>();
   std::vector<Executable> executables;
-  for (size_t k = 0; k < kept.size(); ++k) {
-    auto impl = std::make_unique<Executable::Impl>();
-    impl->signature = kept[k].signature;
-    impl->pool = pool;
-    impl->code = std::make_shared<const JitCode>(std::move((*codes)[k]));
-    executables.emplace_back(std::move(impl));
-  }
+  for (size_t k = 0; k < kept.size(); ++k)
+    executables.emplace_back(std::make_unique<Executable::Impl>(
+        kept[k].signature, pool, std::make_shared<const JitCode>(std::move((*codes)[k]))));
   return executables;
 }
 

@@ -21,7 +21,7 @@ struct LoadOptions {
 };
 
 /// A kernel that can be called. Movable. Calls from several threads at once are fine: each has its
-/// own workspace.
+/// own workspace, and what is prepared from constants nobody writes again.
 ///
 /// Memory for temps and for private buffers is planned at the first call with a set of parameter
 /// values, so a further call with the same values allocates nothing. Executables with one pool of

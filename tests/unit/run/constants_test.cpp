@@ -2,6 +2,8 @@
 
 #include "kernel/memory/prepare.h"
 
+#include <thread>
+
 namespace kawara::run {
 namespace {
 
@@ -62,6 +64,40 @@ TEST(Constants, AreReadAgainOnlyWhenTheArrayIsAnother) {
   std::vector<int64_t> other(kElements, 30);
   EXPECT_EQ(result(other), std::vector<int64_t>(kElements, 62));
   EXPECT_EQ(result(W), std::vector<int64_t>(kElements, 42));
+}
+
+TEST(Constants, CallsShareWhatIsPreparedAndNothingElse) {
+  const Executable executable = loaded(kernel::prepare(with_weights()));
+  std::vector<int64_t> W(kElements, 10);
+  std::vector<std::thread> callers;
+  std::vector<int64_t> wrong(4);
+  for (size_t caller = 0; caller < wrong.size(); ++caller)
+    callers.emplace_back([&, caller] {
+      for (int64_t turn = 0; turn < 1000; ++turn) {
+        const int64_t own = turn * 4 + static_cast<int64_t>(caller);
+        std::vector<int64_t> x(kElements, own), out(kElements);
+        call(executable, {W.data(), x.data(), out.data()});
+        wrong[caller] += out == std::vector<int64_t>(kElements, own + 20) ? 0 : 1;
+      }
+    });
+  for (std::thread& caller : callers)
+    caller.join();
+  EXPECT_EQ(wrong, std::vector<int64_t>(wrong.size(), 0));
+}
+
+TEST(Constants, WhatIsSharedRefusesTheSameArguments) {
+  const Executable executable = loaded(kernel::prepare(with_weights()));
+  std::vector<int64_t> W(kElements, 10), x(kElements, 1), out(kElements);
+  for (int turn = 0; turn < 3; ++turn) {
+    call(executable, {W.data(), x.data(), out.data()});
+    const auto code = [&](std::vector<void*> arguments) {
+      const auto done = executable.call(arguments, {});
+      return done ? "none" : done.error().code;
+    };
+    EXPECT_EQ(code({W.data(), x.data()}), "K0440");
+    EXPECT_EQ(code({W.data(), nullptr, out.data()}), "K0442");
+    EXPECT_EQ(code({W.data(), reinterpret_cast<char*>(x.data()) + 1, out.data()}), "K0442");
+  }
 }
 
 } // namespace
