@@ -132,6 +132,8 @@ private:
   /// Stores a vector that fills no register as one that does, under a mask, where that is worth it;
   /// whether it was.
   bool store_under_mask(const kernel::Store&);
+  Value* lanes_under_mask(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
+  void forget_masked(const kernel::Stmt&);
 
   // instruction.cpp
   Value* emit_instruction(const scalar::Instruction&, scalar::Type);
@@ -305,6 +307,15 @@ private:
     Value* value = nullptr;
   };
   std::vector<LoadedTile> tiles_;
+  /// What its statements have stored under a mask: those lanes are not loaded again.
+  struct MaskedLanes {
+    uint32_t buffer = 0;
+    std::vector<Expr> index;
+    unsigned lanes = 0;     ///< that were stored
+    Value* value = nullptr; ///< these and some more
+    const kernel::Store* store = nullptr;
+  };
+  std::vector<MaskedLanes> masked_;
   const kernel::Origins* origins_ = nullptr; ///< of the statement under way
   const scalar::Node* update_ = nullptr;     ///< the combining operation of an update
   Value* mask_ = nullptr;                    ///< lanes that are wanted, inside a vector select

@@ -1,5 +1,8 @@
 #include "emit/llvm/emitter.h"
 
+#include "kernel/vars.h"
+#include "scalar/affine_sum.h"
+
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
@@ -8,8 +11,8 @@
 
 // Vectors of, say, 14 lanes: LLVM computes with 16 and cuts what is stored into pieces of 8, 4 and
 // 2, and what is loaded, too. x86 can store and load the first lanes of a register at once, under a
-// mask. What was stored so cannot be loaded again before it has reached the cache, so only results
-// that leave are.
+// mask. What was stored so cannot be loaded again before it has reached the cache: the statements
+// that follow find it in a register, and what other iterations load is not stored so.
 
 namespace kawara::emit {
 
@@ -53,7 +56,64 @@ const scalar::Ramp* upward_run(const std::vector<Expr>& index) {
   return is_run ? ramp : nullptr;
 }
 
+/// Whether so many lanes of one and as many of the other are different elements, whatever the
+/// variables are.
+bool are_apart(const std::vector<Expr>& a, const std::vector<Expr>& b, unsigned lanes) {
+  const auto distance = [](const Expr& from, const Expr& to) -> int64_t {
+    const scalar::AffineSum sum =
+        scalar::difference(scalar::affine_sum(to), scalar::affine_sum(from));
+    return sum.terms.empty() ? std::abs(sum.constant) : 0;
+  };
+  for (size_t d = 0; d + 1 < a.size(); ++d)
+    if (a[d].type() == scalar::kIndex && b[d].type() == scalar::kIndex && distance(a[d], b[d]) > 0)
+      return true;
+  const scalar::Ramp *from = upward_run(a), *to = upward_run(b);
+  const bool is_same_row =
+      from != nullptr && to != nullptr &&
+      std::equal(a.begin(), a.end() - 1, b.begin(),
+                 [](const Expr& x, const Expr& y) { return scalar::equal(x, y); });
+  return is_same_row && distance(from->base, to->base) >= static_cast<int64_t>(lanes);
+}
+
 } // namespace
+
+/// Lanes that the block has stored under a mask and not changed since; null for others.
+llvm::Value* FunctionEmitter::lanes_under_mask(uint32_t buffer, const std::vector<Expr>& index,
+                                               unsigned lanes) {
+  const scalar::Ramp* run = masked_.empty() ? nullptr : upward_run(index);
+  if (run == nullptr || (mask_ != nullptr && first_lanes_ == 0))
+    return nullptr;
+  for (const MaskedLanes& stored : masked_) {
+    const auto* start = scalar::as<scalar::Ramp>(stored.index.back());
+    const auto held = llvm::cast<llvm::FixedVectorType>(stored.value->getType())->getNumElements();
+    if (stored.buffer != buffer || stored.lanes < (first_lanes_ != 0 ? first_lanes_ : lanes) ||
+        held < lanes || !scalar::equal(start->base, run->base) ||
+        !std::equal(index.begin(), index.end() - 1, stored.index.begin(),
+                    [](const Expr& x, const Expr& y) { return scalar::equal(x, y); }))
+      continue;
+    std::vector<int> first(lanes);
+    std::iota(first.begin(), first.end(), 0);
+    return held == lanes ? stored.value : b_.CreateShuffleVector(stored.value, first);
+  }
+  return nullptr;
+}
+
+/// After a statement: what it may have stored over, or may not have run through.
+void FunctionEmitter::forget_masked(const kernel::Stmt& stmt) {
+  if (const auto* store = std::get_if<kernel::Store>(&stmt))
+    std::erase_if(masked_, [&](const MaskedLanes& held) {
+      return held.buffer == store->buffer && held.store != store &&
+             !are_apart(held.index, store->index,
+                        std::max<unsigned>(held.lanes, store->value.type().lanes));
+    });
+  else if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
+    std::erase_if(masked_, [&](const MaskedLanes& held) {
+      return std::any_of(held.index.begin(), held.index.end(),
+                         [&](const Expr& e) { return kernel::mentions(e, assign->var); });
+    });
+  else if (std::get_if<kernel::Define>(&stmt) == nullptr)
+    masked_.clear();
+}
 
 bool FunctionEmitter::store_under_mask(const kernel::Store& store) {
   constexpr unsigned kLeast = 5;
@@ -84,6 +144,7 @@ bool FunctionEmitter::store_under_mask(const kernel::Store& store) {
   first.back().expr = run->base;
   b_.CreateMaskedStore(to_memory(store.buffer, elements), address(store.buffer, first),
                        element_align(store.buffer), first_lanes);
+  masked_.push_back({store.buffer, store.index, lanes, elements, &store});
   return true;
 }
 

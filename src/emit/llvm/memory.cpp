@@ -204,6 +204,8 @@ llvm::Value* FunctionEmitter::load_elements(uint32_t buffer, const std::vector<E
   }
   if (const scalar::Ramp* ramp = run_of(index)) {
     const Elem elem = parts_.kernel.buffers.at(buffer).elem;
+    if (Value* stored = lanes_under_mask(buffer, index, lanes))
+      return stored;
     if (lanes * static_cast<uint64_t>(scalar::bytes_of(elem)) == kTileBytes && mask_ == nullptr &&
         ramp->stride == 1 && has_tiles())
       return load_tile(buffer, index, {elem, static_cast<uint16_t>(lanes)});

@@ -172,6 +172,7 @@ void FunctionEmitter::begin_statement() {
 
 void FunctionEmitter::block(const kernel::Block& statements) {
   std::vector<Square> around = std::exchange(squares_, squares_of(statements));
+  std::vector<MaskedLanes> masked = std::exchange(masked_, {});
   tiles_.clear();
   for (size_t s = 0; s < statements.size(); ++s) {
     begin_statement();
@@ -179,14 +180,17 @@ void FunctionEmitter::block(const kernel::Block& statements) {
       if (square.statement == s)
         load_square(square);
     if (const size_t stored = store_in_turns(statements, s)) {
+      masked_.clear();
       s += stored - 1;
       continue;
     }
     origins_ = kernel::origins_of(statements[s]);
     std::visit([&](const auto& kind) { stmt(kind); }, statements[s]);
     forget_tiles(statements[s]);
+    forget_masked(statements[s]);
   }
   squares_ = std::move(around);
+  masked_ = std::move(masked);
 }
 
 void FunctionEmitter::unless_prepared(const kernel::Block& statements) {

@@ -53,6 +53,43 @@ TEST(VectorCode, RoundsThreeLanesToBytes) {
   EXPECT_EQ(o, (std::vector<int8_t>{-5, 7, 100}));
 }
 
+/// Runs that fill no vector are stored under a mask, and what is read of them again may be in a
+/// register: unless another statement has changed some of it in between.
+TEST(VectorCode, ReadsAgainWhatWasStoredUnderAMask) {
+  HandKernel h;
+  const uint32_t A = h.buffer("A", Elem::F32, {int_lit(40)});
+  const uint32_t out = h.buffer("out", Elem::F32, {int_lit(40)});
+  h.kernel.buffers[out].role = program::Role::Output;
+  const uint32_t i = h.variable("i");
+  const auto nine = [](int64_t first) { return ramp(int_lit(first), 1, 9); };
+  const auto number = [](double value, uint16_t lanes) {
+    return broadcast(scalar::float_lit(value, Type{Elem::F32, 1}), lanes);
+  };
+  const auto add = [&](int64_t first, double value) {
+    return store(out, {nine(first)}, h.load(out, {nine(first)}) + number(value, 9));
+  };
+  h.kernel.body = {store(out, {nine(0)}, h.load(A, {nine(0)})),
+                   store(out, {nine(9)}, h.load(A, {nine(9)})),
+                   add(0, 100),
+                   add(9, 200),
+                   store(out, {ramp(int_lit(6), 1, 6)}, number(-1, 6)),
+                   add(0, 1000),
+                   add(9, 2000),
+                   loop(i, int_lit(8), int_lit(10),
+                        {store(out, {h.var(i)}, scalar::float_lit(7, Type{Elem::F32, 1}))}),
+                   add(0, 10000),
+                   add(9, 20000)};
+  std::vector<float> a = counted(40), o(40, 0.0F);
+  call(loaded(h.kernel), {a.data(), o.data()});
+  std::vector<float> expected(40, 0.0F);
+  for (size_t k = 0; k < 18; ++k) {
+    const float scale = k < 9 ? 1.0F : 2.0F;
+    expected[k] = k >= 6 && k < 12 ? -1.0F : a[k] + 100 * scale;
+    expected[k] = (k == 8 || k == 9 ? 7.0F : expected[k] + 1000 * scale) + 10000 * scale;
+  }
+  EXPECT_EQ(o, expected);
+}
+
 TEST(VectorCode, LoadsReversedRuns) {
   const auto o = four_lanes([](HandKernel& h, uint32_t A) {
     return h.load(A, {int_lit(1), ramp(int_lit(5), -1, 4)});
