@@ -164,10 +164,15 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
 /// last one ended. 1654 x 2906 results of 8 steps took 2.61 ms and 1.39 so on one Neoverse-V1 core,
 /// 1000 x 1000 of 16 steps 0.93 and 0.47, of 64 steps 1.79 and 1.71; 200 x 200 of 200 steps 0.22
 /// both ways.
+/// Wide vectors wait for weights that come late, and ask for them panel by panel; results of more
+/// bytes than these weigh more: 727 x 1665 of 13 steps took 1.36 ms down the columns and 0.39 so on
+/// one Cascade Lake core (docs/notes/short_sums.md).
 bool stores_often(const Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   constexpr int64_t kFewSteps = 64;
   const int64_t depth = product_over(p.extents, p.depth);
-  return cpu.vector_bytes <= 16 && depth <= kFewSteps && cuts.depth_part == 0 &&
+  const bool stores_most =
+      cpu.vector_bytes <= 16 || (p.reads_left_in_place && p.extents[p.rows] > depth);
+  return stores_most && depth <= kFewSteps && cuts.depth_part == 0 &&
          cuts.blocks.columns * depth * bytes <= cpu.caches.l2 / 2;
 }
 
@@ -177,7 +182,8 @@ bool stores_often(const Cuts& cuts, const Product& p, int64_t bytes, const targe
 void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   if (stores_often(cuts, p, bytes, cpu))
     cuts.rows_outside = true;
-  if (!p.reads_left_in_place || !packs_right(p, cuts.lanes))
+  const bool is_decided = cuts.rows_outside && cpu.vector_bytes > 16;
+  if (is_decided || !p.reads_left_in_place || !packs_right(p, cuts.lanes))
     return;
   const int64_t depth_bytes = product_over(p.extents, p.depth) * bytes;
   const int64_t column_bytes =

@@ -78,11 +78,13 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Dataflow& flo
   // of 2 steps took 7.7 us as written and 2.0 so, 57 x 13 of 90 4.5 and 3.0; 11 x 8 of 2463 8.8 us
   // in lanes along the sums and 12.3 so, which three quarters of a vector make up for; of 4 to 6
   // columns it is slower (one Cascade Lake core, 19 November 2026).
+  // From four rows on where the sums are short: 6 x 16 of 79 took 1.06 us in lanes along the sums
+  // (docs/notes/short_sums.md).
   const auto fills_half_a_vector = [&] {
-    return !is_narrow && 2 * p.extents[p.lanes] >= vector && p.extents[p.rows] >= kManyRows &&
-           (4 * p.extents[p.lanes] >= 3 * vector ||
-            p.extents[deepest_of(p)] < fewest_terms(vector)) &&
-           !has_instruction_for_more();
+    const bool is_short = p.extents[deepest_of(p)] < fewest_terms(vector);
+    return !is_narrow && 2 * p.extents[p.lanes] >= vector &&
+           p.extents[p.rows] >= (is_short ? kFewRows : kManyRows) &&
+           (is_short || 4 * p.extents[p.lanes] >= 3 * vector) && !has_instruction_for_more();
   };
   // Sums in lanes read both operands in runs; lanes of results would copy one of them from afar,
   // for few rows.

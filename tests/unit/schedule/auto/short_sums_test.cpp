@@ -15,11 +15,13 @@ std::string loops_of(const std::string& text, const char* processor = "neoverse-
 }
 
 /// Tiles of the product, side by side first or one below the other.
-bool goes_along_rows(int64_t rows, int64_t columns, int64_t depth) {
+bool goes_along_rows(int64_t rows, int64_t columns, int64_t depth,
+                     const char* processor = "neoverse-v1") {
   const std::string loops = loops_of(fmt::format("input A: f32[{0}, {2}]\nconst B: f32[{2}, {1}]\n"
                                                  "output C: f32[{0}, {1}]\n"
                                                  "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
-                                                 rows, columns, depth));
+                                                 rows, columns, depth),
+                                     processor);
   return loops.rfind("for i.1.0:") < loops.rfind("for j.1.0:");
 }
 
@@ -31,6 +33,26 @@ TEST(AutoShortSums, store_results_along_their_rows) {
 TEST(AutoShortSums, go_down_columns_where_sums_are_long_or_the_right_operand_is) {
   EXPECT_FALSE(goes_along_rows(1000, 1000, 256));
   EXPECT_FALSE(goes_along_rows(100, 4096, 64)) << "1 MiB: all of the L2";
+}
+
+TEST(AutoShortSums, store_along_rows_with_wide_vectors_where_results_outweigh_weights) {
+  EXPECT_TRUE(goes_along_rows(880, 2399, 32, "sapphirerapids")) << "weights of 300 KiB";
+  EXPECT_FALSE(goes_along_rows(24, 2399, 32, "sapphirerapids")) << "three tiles wait for weights";
+  EXPECT_FALSE(goes_along_rows(880, 2399, 256, "sapphirerapids"));
+}
+
+TEST(AutoShortSums, of_a_vector_of_columns_fill_lanes_from_four_rows_on) {
+  const auto lanes = [](int64_t rows, int64_t depth) {
+    const Schedule made =
+        by_default(fmt::format("input A: f32[{0}, {1}]\nconst B: f32[{1}, 16]\n"
+                               "output C: f32[{0}, 16]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                               rows, depth),
+                   "sapphirerapids");
+    return around(made, 1).lanes_along();
+  };
+  EXPECT_EQ(lanes(6, 79), "j");
+  EXPECT_EQ(lanes(4, 79), "j");
+  EXPECT_NE(lanes(2, 79), "j") << "two sums wait for each other";
 }
 
 TEST(AutoConvolution, lanes_are_compared_over_all_outer_loops) {
