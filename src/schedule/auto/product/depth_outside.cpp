@@ -1,7 +1,5 @@
 #include "schedule/auto/product/depth_outside.h"
 
-#include "support/integers.h"
-
 #include <algorithm>
 
 namespace kawara::schedule {
@@ -26,6 +24,8 @@ constexpr int64_t kFewTilesAround = 4;
 constexpr int64_t kWalksApart = 3;
 /// Multiply-adds of vectors for each thread and block that are worth waking the threads for it.
 constexpr double kWorthForks = 240000;
+
+int64_t ceil_div(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
 /// Bytes of both operands that the tiles of one row of panels use again and again, for one step of
 /// the deepest loop: a panel, and what all rows read of an image, or a tile of packed rows.
@@ -65,21 +65,30 @@ std::optional<int64_t> depth_outside(const Schedule& schedule, const Product& p,
   const int64_t step = step_bytes(schedule, p, cuts, bytes);
   const int64_t near =
       std::max(cpu.caches.l1d / 4 * 3 / step, ceil_div(kFewestSteps, depth / extent));
-  const int64_t most = std::min(near, room / std::max<int64_t>(1, kept / extent));
-  if (most * (depth / extent) < kFewestSteps / 2)
-    return std::nullopt;
-  const int64_t part = even_part(extent, most), count = ceil_div(extent, part);
+  const int64_t fits = room / std::max<int64_t>(1, kept / extent);
   const int64_t elements = outer * p.extents[p.rows] * p.extents[p.lanes];
   const double sums =
       static_cast<double>(elements) * static_cast<double>(depth) / static_cast<double>(cuts.lanes);
-  if (count < 2 || sums < kWorthForks * static_cast<double>(count * cuts.threads))
+  const auto is_worth_forks = [&](int64_t most) {
+    return most > 0 &&
+           sums >= kWorthForks * static_cast<double>(ceil_div(extent, even_part(extent, most)) *
+                                                     cuts.threads);
+  };
+  // A single thread is woken by nobody. Few tiles in a row use nothing again: then it wants blocks
+  // that the L2 keeps, where vectors are wide (docs/notes/depth_outside.md).
+  const bool is_used_again = ceil_div(p.extents[p.rows], cuts.tile.rows) >= kFewTilesAround;
+  const bool is_near = p.left_has_window && is_used_again && step * extent > cpu.caches.l1d;
+  const bool is_alone = cpu.vector_bytes > 16 && cuts.threads == 1;
+  const bool gains = is_near && (!is_alone || is_worth_forks(std::min(near, fits)));
+  const int64_t most = is_alone && !gains ? fits : std::min(near, fits);
+  if (most * (depth / extent) < kFewestSteps / 2)
     return std::nullopt;
-  // Sums that are not cut walk through weights once as they are (Cuts::columns_outside), and few
-  // tiles in a row use nothing again.
+  const int64_t part = even_part(extent, most), count = ceil_div(extent, part);
+  if (count < 2 || (!is_alone && !is_worth_forks(most)))
+    return std::nullopt;
+  // Sums that are not cut walk through weights once as they are (Cuts::columns_outside).
   const bool is_cut = cuts.depth_part != 0;
   const double saved = is_cut && kept > room ? static_cast<double>(outer * kept) / kFar : 0;
-  const bool is_used_again = ceil_div(p.extents[p.rows], cuts.tile.rows) >= kFewTilesAround;
-  const bool gains = p.left_has_window && is_used_again && step * extent > cpu.caches.l1d;
   const int64_t walks = 2 * count + (is_cut ? 0 : kWalksApart);
   const bool stay = elements * bytes <= room;
   const double again = static_cast<double>(walks * elements * bytes) / (stay ? kNear : kFar);

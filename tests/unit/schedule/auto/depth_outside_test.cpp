@@ -32,6 +32,11 @@ TEST(AutoDepthOutside, of_wide_vectors_too) {
   EXPECT_EQ(outermost(image_of(16, 80, 40, 40), "sapphirerapids"), "h");
 }
 
+TEST(AutoDepthOutside, of_weights_beyond_the_L2_on_small_images) {
+  // 9 MB of weights for 8 rows of 8 results, one tile each: nothing of a row is used again.
+  EXPECT_EQ(outermost(image_of(1600, 160, 8, 8), "sapphirerapids"), "c");
+}
+
 TEST(AutoDepthOutside, of_more_than_the_L1_holds_for_a_row) {
   EXPECT_EQ(outermost(image_of(160, 80, 40, 20)), "c") << "92 KB of weights and 42 of the image";
   EXPECT_EQ(outermost(image_of(32, 80, 40, 20)), "h") << "18 and 8 KB";
