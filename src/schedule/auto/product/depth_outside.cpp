@@ -1,5 +1,7 @@
 #include "schedule/auto/product/depth_outside.h"
 
+#include "support/integers.h"
+
 #include <algorithm>
 
 namespace kawara::schedule {
@@ -24,8 +26,6 @@ constexpr int64_t kFewTilesAround = 4;
 constexpr int64_t kWalksApart = 3;
 /// Multiply-adds of vectors for each thread and block that are worth waking the threads for it.
 constexpr double kWorthForks = 240000;
-
-int64_t ceil_div(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
 /// Bytes of both operands that the tiles of one row of panels use again and again, for one step of
 /// the deepest loop: a panel, and what all rows read of an image, or a tile of packed rows.
