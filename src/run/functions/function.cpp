@@ -15,9 +15,9 @@ template <class T> T value_of(const graph::Attribute* attribute, T otherwise) {
 }
 
 std::vector<std::span<const Function>> families() {
-  return {fourier_functions(), gather_functions(), number_functions(),
-          random_functions(),  resize_functions(), rotate_functions(),
-          sample_functions(),  search_functions(), sequence_functions()};
+  return {fourier_functions(), gather_functions(),  number_functions(),  random_functions(),
+          resize_functions(),  rotate_functions(),  ranking_functions(), sample_functions(),
+          search_functions(),  sequence_functions()};
 }
 
 } // namespace

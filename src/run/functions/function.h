@@ -81,6 +81,7 @@ std::span<const Function> fourier_functions();
 std::span<const Function> gather_functions();
 std::span<const Function> number_functions();
 std::span<const Function> random_functions();
+std::span<const Function> ranking_functions();
 std::span<const Function> resize_functions();
 std::span<const Function> rotate_functions();
 std::span<const Function> sample_functions();

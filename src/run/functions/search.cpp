@@ -1,12 +1,10 @@
+#include "run/functions/around_axis.h"
 #include "run/functions/function.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -15,25 +13,6 @@
 namespace kawara::run {
 namespace {
 namespace of_search {
-
-/// A tensor around one axis: [outer, n, inner].
-struct Around {
-  int64_t outer = 1, n = 1, inner = 1;
-};
-
-Around around(const Shape& shape, int64_t axis) {
-  Around a;
-  for (int64_t k = 0; k < static_cast<int64_t>(shape.size()); ++k)
-    (k < axis ? a.outer : k == axis ? a.n : a.inner) *= shape[static_cast<size_t>(k)];
-  return a;
-}
-
-void copy_elements(Tensor& to, int64_t target, const Tensor& from, int64_t source,
-                   int64_t elements) {
-  const int64_t bytes = graph::bytes_of(from.type());
-  std::memcpy(to.data() + target * bytes, from.data() + source * bytes,
-              static_cast<size_t>(elements * bytes));
-}
 
 /// NaN is above every number, so that there is an order.
 bool is_number_less(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
@@ -45,123 +24,6 @@ bool is_less(const Tensor& t, int64_t a, int64_t b) {
   return t.type() == DataType::U64
              ? static_cast<uint64_t>(t.get_int(a)) < static_cast<uint64_t>(t.get_int(b))
              : t.get_int(a) < t.get_int(b);
-}
-
-/// A number whose order is that of the float: NaN above all others, both zeros the same. On its
-/// bits and without branches, for lanes.
-template <class Key, class Float> Key key_of(Float x) {
-  static_assert(sizeof(Key) == sizeof(Float));
-  constexpr Key kMost = std::numeric_limits<Key>::max();
-  constexpr auto kInfinity = std::bit_cast<Key>(std::numeric_limits<Float>::infinity());
-  const auto bits = std::bit_cast<Key>(x);
-  const Key sign = bits >> (8 * sizeof(Key) - 1), magnitude = bits & kMost;
-  const Key ordered = (magnitude ^ sign) - sign;
-  return magnitude > kInfinity ? kMost : ordered;
-}
-
-/// The greater, the earlier an element is wanted.
-template <class Key> struct Ranked {
-  Key key = 0;
-  int64_t place = 0;
-  /// Of equal ones the earlier comes first.
-  bool operator<(const Ranked& other) const {
-    return key != other.key ? key > other.key : place < other.place;
-  }
-};
-
-/// The first `count` of all keys in order. Few of many are kept in a heap, whose last one most keys
-/// are below.
-template <class Key>
-std::vector<Ranked<Key>> first_ranked(const std::vector<Key>& keys, size_t count) {
-  constexpr size_t kMany = 8, kLanes = 64;
-  std::vector<Ranked<Key>> best;
-  if (count == 0)
-    return best;
-  const bool are_few = count * kMany <= keys.size();
-  const size_t kept = are_few ? count : keys.size();
-  best.reserve(kept);
-  for (size_t i = 0; i < kept; ++i)
-    best.push_back({keys[i], static_cast<int64_t>(i)});
-  if (!are_few) {
-    const auto end = best.begin() + static_cast<int64_t>(count);
-    std::nth_element(best.begin(), end - 1, best.end());
-    std::sort(best.begin(), end);
-    best.resize(count);
-    return best;
-  }
-  std::make_heap(best.begin(), best.end());
-  const auto take = [&](size_t i) {
-    if (keys[i] <= best.front().key)
-      return;
-    std::pop_heap(best.begin(), best.end());
-    best.back() = {keys[i], static_cast<int64_t>(i)};
-    std::push_heap(best.begin(), best.end());
-  };
-  size_t begin = count;
-  for (; begin + kLanes <= keys.size(); begin += kLanes) {
-    const Key* const some = keys.data() + begin;
-    Key greatest = some[0];
-    for (size_t i = 0; i < kLanes; ++i)
-      greatest = some[i] > greatest ? some[i] : greatest;
-    for (size_t i = begin; greatest > best.front().key && i < begin + kLanes; ++i)
-      take(i);
-  }
-  for (; begin < keys.size(); ++begin)
-    take(begin);
-  std::sort_heap(best.begin(), best.end());
-  return best;
-}
-
-/// Of each row along the axis the first k; `key(element)` of the tensor says which.
-template <class Key, class F>
-void choose_rows(const Tensor& x, const Around& s, int64_t k, bool is_largest, Tensor& values,
-                 Tensor& places, const F& key) {
-  std::vector<Key> keys(static_cast<size_t>(s.n));
-  const Key flip = is_largest ? 0 : -1;
-  for (int64_t a = 0; a < s.outer; ++a)
-    for (int64_t c = 0; c < s.inner; ++c) {
-      const int64_t first = a * s.n * s.inner + c;
-      Key* const all = keys.data();
-      if (s.inner == 1) // neighbours, which lanes load at once
-        for (int64_t i = 0; i < s.n; ++i)
-          all[i] = key(first + i) ^ flip;
-      else
-        for (int64_t i = 0; i < s.n; ++i)
-          all[i] = key(first + i * s.inner) ^ flip;
-      const auto best = first_ranked(keys, static_cast<size_t>(k));
-      for (int64_t i = 0; i < k; ++i) {
-        const int64_t at = (a * k + i) * s.inner + c, place = best[static_cast<size_t>(i)].place;
-        copy_elements(values, at, x, first + place * s.inner, 1);
-        places.as<int64_t>()[at] = place;
-      }
-    }
-}
-
-Outputs top_k(const FunctionCall& call) {
-  const Tensor& x = call.tensor(0);
-  const int64_t axis = axis_of(call.integer("axis", -1), x.rank());
-  const int64_t k = call.has(1) && call.tensor(1).elements() == 1 ? call.tensor(1).get_int(0)
-                                                                  : call.integer("k", -1);
-  if (axis < 0 || k < 0 || k > x.shape()[static_cast<size_t>(axis)])
-    return fail(fmt::format("there are no {} elements along that axis", k));
-  const bool is_largest = call.integer("largest", 1) != 0;
-  Shape shape = x.shape();
-  shape[static_cast<size_t>(axis)] = k;
-  Tensor values = call.result(0, x.type(), shape), places = call.result(1, DataType::I64, shape);
-  const Around s = around(x.shape(), axis);
-  const auto choose = [&](auto zero, const auto& key) {
-    choose_rows<decltype(zero)>(x, s, k, is_largest, values, places, key);
-  };
-  constexpr auto kSign = std::numeric_limits<int64_t>::min();
-  if (x.type() == DataType::F32)
-    choose(int32_t{0}, [p = x.as<float>()](int64_t at) { return key_of<int32_t>(p[at]); });
-  else if (graph::is_float(x.type()))
-    choose(int64_t{0}, [&](int64_t at) { return key_of<int64_t>(x.get_double(at)); });
-  else if (x.type() == DataType::U64)
-    choose(int64_t{0}, [&](int64_t at) { return x.get_int(at) ^ kSign; });
-  else
-    choose(int64_t{0}, [&](int64_t at) { return x.get_int(at); });
-  return std::vector<Datum>{{values, false, {}}, {places, false, {}}};
 }
 
 /// Calls f(k) for every element that is not zero.
@@ -206,6 +68,23 @@ Outputs non_zero(const FunctionCall& call) {
   return one(std::move(out));
 }
 
+/// Places of elements that are not zero. Each place is written down and kept, or not, without a
+/// branch that no processor would foresee.
+std::vector<int64_t> places_not_zero(const Tensor& x) {
+  std::vector<int64_t> places(static_cast<size_t>(x.elements()) + 1);
+  size_t count = 0;
+  if (x.type() == DataType::Bool) {
+    const auto* const elements = x.as<uint8_t>();
+    for (int64_t k = 0; k < x.elements(); ++k) {
+      places[count] = k;
+      count += elements[k] != 0 ? 1 : 0;
+    }
+  } else
+    each_not_zero(x, [&](int64_t k) { places[count++] = k; });
+  places.resize(count);
+  return places;
+}
+
 Outputs compress(const FunctionCall& call) {
   const Tensor& condition = call.tensor(1);
   const bool is_flat = call.attribute("axis") == nullptr;
@@ -214,8 +93,7 @@ Outputs compress(const FunctionCall& call) {
   const int64_t axis = axis_of(call.integer("axis", 0), x.rank());
   if (axis < 0 || condition.elements() > x.shape()[static_cast<size_t>(axis)])
     return fail(std::string("the condition is longer than the axis"));
-  std::vector<int64_t> kept;
-  each_not_zero(condition, [&](int64_t k) { kept.push_back(k); });
+  const std::vector<int64_t> kept = places_not_zero(condition);
   Shape shape = x.shape();
   const Around s = around(shape, axis);
   shape[static_cast<size_t>(axis)] = static_cast<int64_t>(kept.size());
@@ -480,8 +358,7 @@ Outputs tf_idf(const FunctionCall& call) {
 constexpr Function kAll[] = {
     {"Compress", 2, compress},      {"NonMaxSuppression", 2, non_max_suppression},
     {"NonZero", 1, non_zero},       {"ReverseSequence", 2, reverse_sequence},
-    {"TfIdfVectorizer", 1, tf_idf}, {"TopK", 1, top_k},
-    {"Unique", 1, unique}};
+    {"TfIdfVectorizer", 1, tf_idf}, {"Unique", 1, unique}};
 
 } // namespace of_search
 } // namespace

@@ -38,12 +38,13 @@ Tensor integers(const Shape& shape, const std::vector<int64_t>& values) {
   return t;
 }
 
-/// Few of many, many, all and none; along the last axis and another.
+/// Few of many, many, all and none; along the last axis and another, with rows side by side in
+/// blocks and beside them.
 TEST(TopK, chooses_what_a_stable_sort_puts_first) {
   uint64_t state = 7;
   for (const int64_t n : {1, 5, 33, 200, 1000})
     for (const int64_t k : {int64_t{0}, int64_t{1}, n / 10, n / 2, n})
-      for (const int64_t inner : {1, 3})
+      for (const int64_t inner : {1, 3, 37})
         for (const int64_t largest : {0, 1}) {
           Tensor x(DataType::F32, {2, n, inner});
           for (int64_t i = 0; i < x.elements(); ++i)
