@@ -56,13 +56,12 @@ void add_sums_around_zeros(Definition& d, const Kind& kind, const Nest& nest, co
            at(fmt::format("X{}", kind.weight), sum.weight_index));
     factor = at("W", sum.weight_index);
   }
-  d.temp("S", "i32", nest.shape());
-  d.line("{} = sum(({}), i32({}) * i32({}))", at("S", element), sum.taps, sum.image, factor);
-  std::string value = at("S", element);
+  // Before the products, so that their tiles are moved while they are in registers.
+  std::string moved;
   if (!a.empty()) {
     d.temp("V", "i32", sum.filters);
     d.line("{} = sum(({}), i32({}))", at("V", sum.filter), sum.taps, sum.weight);
-    value += fmt::format(" - {} * {}", a, at("V", sum.filter));
+    moved += fmt::format(" - {} * {}", a, at("V", sum.filter));
   }
   if (!b.empty()) {
     std::vector<std::string> of_image;
@@ -74,8 +73,11 @@ void add_sums_around_zeros(Definition& d, const Kind& kind, const Nest& nest, co
       }
     d.temp("U", "i32", shape);
     d.line("{} = sum(({}), i32({}))", at("U", with_comma(of_image)), sum.taps, sum.image);
-    value += fmt::format(" - {} * {}", b, at("U", with_comma(of_image)));
+    moved += fmt::format(" - {} * {}", b, at("U", with_comma(of_image)));
   }
+  d.temp("S", "i32", nest.shape());
+  d.line("{} = sum(({}), i32({}) * i32({}))", at("S", element), sum.taps, sum.image, factor);
+  std::string value = at("S", element) + moved;
   if (!a.empty() && !b.empty())
     value += fmt::format(" + {} * {} * {}", sum.count, a, b);
   d.line("{} = {}", at("T", element), value);

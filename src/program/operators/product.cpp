@@ -182,19 +182,21 @@ std::string sums_around_zeros(Definition& d, const Sizes& s, size_t left, size_t
     shape.erase(shape.end() - (is_left ? 1 : 2));
     return shape;
   };
-  d.temp("S", "i32", program_shape(s));
-  d.line("S[{}i, j] = sum(k, {} * {})", batch_index(s), x, factor);
-  std::string value = fmt::format("S[{}i, j]", batch_index(s));
+  // Before the product, so that its tiles are moved while they are in registers.
+  std::string moved;
   if (!a.empty()) {
     d.temp("R", "i32", without_depth(s.right_shape, false));
     d.line("R[{}j] = sum(k, {})", s.right, y);
-    value += fmt::format(" - {} * R[{}j]", a, s.right);
+    moved += fmt::format(" - {} * R[{}j]", a, s.right);
   }
   if (!b.empty()) {
     d.temp("L", "i32", without_depth(s.left_shape, true));
     d.line("L[{}i] = sum(k, {})", s.left, x);
-    value += fmt::format(" - {} * L[{}i]", b, s.left);
+    moved += fmt::format(" - {} * L[{}i]", b, s.left);
   }
+  d.temp("S", "i32", program_shape(s));
+  d.line("S[{}i, j] = sum(k, {} * {})", batch_index(s), x, factor);
+  std::string value = fmt::format("S[{}i, j]", batch_index(s)) + moved;
   if (!a.empty() && !b.empty())
     value += fmt::format(" + {} * {} * {}", s.k, a, b);
   return value;
