@@ -111,11 +111,13 @@ void dynamic_quantize_linear(Definition& d) {
   d.declare_output(0, {elements});
   for (const char* name : {"L", "U", "Z"})
     d.temp(name, "f32", {});
-  d.line("L = min(i in range({}), X0[i])", elements);
-  d.line("U = max(i in range({}), X0[i])", elements);
+  // From 0 on, which the scale covers: one loop brings each element from memory once.
+  d.add_line("L = 0\n");
+  d.add_line("U = 0\n");
+  d.add_line(fmt::format("for i in range({}):\n  L min= X0[i]\n  U max= X0[i]\n", elements));
   // Of zeros alone any scale would do.
-  d.line("Y1 = select(max(U, 0) == min(L, 0), 1, (max(U, 0) - min(L, 0)) / 255.0)");
-  d.line("Z = max(0, min(255, round((0 - min(L, 0)) / Y1)))");
+  d.line("Y1 = select(U == L, 1, (U - L) / 255.0)");
+  d.line("Z = max(0, min(255, round((0 - L) / Y1)))");
   d.line("Y2 = u8(Z)");
   d.line("Y0[i] = u8(max(0, min(255, round(X0[i] / Y1) + Z)))");
 }
