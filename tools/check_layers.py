@@ -17,7 +17,7 @@ ROOMS = {
     "scalar": ["", "expand simplify"],
     "graph": ["", "onnx rewrite views zoo", "optimise", "optimise/attention"],
     "program": [" operators", "fusion text", "interpret rewrites"],
-    "poly": ["isl", "", "legality", "from_program"],
+    "poly": ["isl", "", "syntactic", "legality", "from_program"],
     "schedule": ["", "tree", "text legality auto/facts", "buffers", "loops storage reductions auto/cost auto/rule", "marks auto/product", "auto/rowwise auto/chunk", "auto/nest auto/gpu", "auto"],
     "kernel": ["", "analysis", "index loops memory", "vector from_schedule gpu/warpgroup", "math interpret gpu gpu/chain"],
     "emit": ["", "c llvm", "cuda"],
@@ -26,6 +26,8 @@ ROOMS = {
     "driver": ["", "kernels", "plan", "tape", "model", "gpu check"],
     "tune": ["", "space measure", "predict database ranks", "search", "tuner"],
 }
+# What other rooms may include of a room: the rest of it is how it does that.
+DOORS = {"poly/syntactic": {"prover.h", "comparison.h", "against_sets.h"}}
 # The lists of all directives and of all passes.
 SEES_ALL_ROOMS = {"src/schedule/apply.cpp", "src/kernel/passes.cpp"}
 MOST_FILES = 32  # of a folder below src/: more is two nouns
@@ -117,6 +119,15 @@ def check_rooms(includes):
             yield f"{where}: {count} files; at most {MOST_FILES}: make rooms"
 
 
+def check_doors(includes):
+    for name, found in includes.items():
+        for line, quoted, target in found:
+            room, _, header = target.rpartition("/")
+            inside = name.startswith(f"src/{room}/") or not name.startswith(("src/", "tools/"))
+            if quoted and header not in DOORS.get(room, {header}) and not inside:
+                yield f"{name}:{line}: {target} is inside {room}; include one of {', '.join(sorted(DOORS[room]))}"
+
+
 def reached(name, includes, prefixes, seen):
     """Chain of files from `name` to a header that starts with one of `prefixes`, or None."""
     if name in seen:
@@ -158,7 +169,7 @@ def check_raw_calls(root, names):
 def check(root):
     names = tree.files(root, {"src", "include", "tools", "tests"}, {".h", ".cpp"})
     includes = read_includes(root, names)
-    return [*check_levels(includes), *check_rooms(includes), *check_fences(includes), *check_raw_calls(root, names)]
+    return [*check_levels(includes), *check_rooms(includes), *check_doors(includes), *check_fences(includes), *check_raw_calls(root, names)]
 
 
 EXAMPLES = [
@@ -175,6 +186,8 @@ EXAMPLES = [
     ({"src/schedule/apply.cpp": '#include "schedule/tree/nest.h"\n', "src/schedule/tree/nest.h": '#include "schedule/schedule.h"\n'}, []),
     ({"src/kernel/attic/a.h": ""}, ["room `attic` of kernel has no level"]),
     ({f"src/support/a{n}.h": "" for n in range(MOST_FILES + 1)}, [f"src/support: {MOST_FILES + 1} files; at most {MOST_FILES}"]),
+    ({"src/schedule/a.cpp": '#include "poly/syntactic/equalities.h"\n'}, ["equalities.h is inside poly/syntactic"]),
+    ({"src/poly/legality/a.cpp": '#include "poly/syntactic/prover.h"\n'}, []),
     ({"src/poly/b.cpp": "isl::set f(isl::set s) { return s.coalesce(); }\n"}, ["raw isl call `.coalesce`"]),
     ({"src/kernel/index/hoist.cpp": "#include <isl/set.h>\n"}, ["isl header outside"]),
     ({"src/kernel/from_schedule/body.cpp": "#include <isl/set.h>\n"}, []),

@@ -86,6 +86,16 @@ std::vector<Access> bare_accesses(const Scop& scop) {
   return all;
 }
 
+DependenceKind kind_of(const Access& source, const Access& sink) {
+  if (!source.is_write)
+    return DependenceKind::Anti;
+  return sink.is_write ? DependenceKind::Output : DependenceKind::Flow;
+}
+
+bool commute(const Scop& scop, const Access& a, const Access& b) {
+  return a.is_update && b.is_update && scop[a.statement].text.op == scop[b.statement].text.op;
+}
+
 isl::map relation_of(const Scop& scop, const Access& access) {
   return relation_of(scop, access.statement, access.tensor, access.index);
 }
@@ -110,15 +120,6 @@ bool is_known_index(const Expr& e, const program::Statement& text) {
                (it == nullptr || it->index < text.iters.size());
   });
   return is_known;
-}
-
-bool are_apart(const Access& a, const Access& b) {
-  for (size_t d = 0; d < a.index.size() && d < b.index.size(); ++d) {
-    const auto here = scalar::constant_of(a.index[d]), there = scalar::constant_of(b.index[d]);
-    if (here && there && *here != *there)
-      return true;
-  }
-  return false;
 }
 
 } // namespace kawara::poly

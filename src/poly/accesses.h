@@ -17,9 +17,11 @@ std::vector<Access> bare_accesses(const Scop&);
 /// range that does.
 bool is_known_index(const Expr&, const program::Statement&);
 
-/// Some index of one tensor has one value here and another there, as text shows it: no element is
-/// the same.
-bool are_apart(const Access&, const Access&);
+/// Of a pair whose source comes first.
+DependenceKind kind_of(const Access& source, const Access& sink);
+/// Both accesses are halves of updates with one operator: they commute where reassociation is
+/// allowed.
+bool commute(const Scop&, const Access&, const Access&);
 
 /// The relation of an access.
 isl::map relation_of(const Scop&, const Access&);

@@ -186,6 +186,12 @@ isl::map map_from_exprs(const std::vector<Expr>& functions, const isl::set& doma
   return isl::multi_pw_aff(pairs.space(), list).as_map().intersect_domain(domain);
 }
 
+isl::map map_of(const std::vector<Expr>& functions, const isl::set& domain,
+                const std::vector<program::Param>& params) {
+  return map_from_exprs(functions, domain,
+                        statement_universe(domain.ctx(), params, "", functions.size()), params);
+}
+
 isl::set set_from_condition(const Expr& e, const isl::set& domain,
                             const std::vector<program::Param>& params) {
   if (const auto* lit = as<scalar::IntLit>(e))

@@ -23,6 +23,9 @@ std::optional<isl::aff> plain_function(const scalar::Expr&, const isl::space& do
 /// everything).
 isl::map map_from_exprs(const std::vector<scalar::Expr>& functions, const isl::set& domain,
                         const isl::set& range, const std::vector<program::Param>&);
+/// { S[x] -> [f0(x), f1(x), ...] } on `domain`.
+isl::map map_of(const std::vector<scalar::Expr>& functions, const isl::set& domain,
+                const std::vector<program::Param>&);
 /// Points of `domain` where a quasi-affine condition holds.
 isl::set set_from_condition(const scalar::Expr&, const isl::set& domain,
                             const std::vector<program::Param>&);

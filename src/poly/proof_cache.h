@@ -11,7 +11,7 @@ struct Equalities;
 
 /// All that the judge looks at for one dependence under an order. Loops that both sides of every
 /// pair have in common are left out: nothing happens there. Loops that count blocks and what is in
-/// them are one (ties.h).
+/// them are one (syntactic/equalities.h).
 struct ProvedOrder {
   struct Level {
     Expr source, sink; ///< rows

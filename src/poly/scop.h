@@ -50,7 +50,7 @@ struct ScopStatement {
   isl::set domain;
   bool is_removed = false; ///< inlined away; keeps its number
   mutable std::shared_ptr<const DomainFacts> reading =
-      nullptr; ///< of a domain, once asked (`reading_of`)
+      nullptr; ///< of a domain, once asked (`domain_facts_of`)
 };
 
 /// What dependences were worked out from: `rebuilt` keeps those between statements that have not

@@ -1,11 +1,11 @@
 #include "validate/happens_before.h"
 
 #include "poly/affine.h"
-#include "poly/equalities.h"
 #include "poly/isl/compare.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
 #include "poly/proof_cache.h"
+#include "poly/syntactic/prover.h"
 
 #include <algorithm>
 #include <map>
@@ -151,10 +151,11 @@ private:
   /// Of the dependence that is looked at.
   const poly::Equalities& equalities_of(const poly::Dependence& dependence) {
     if (!ties_)
-      ties_ = dependence.shown && dependence.shown->equalities
-                  ? dependence.shown->equalities
-                  : std::make_shared<const poly::Equalities>(poly::equalities_of(
-                        scop_, dependence.relation, dependence.source, dependence.sink));
+      ties_ =
+          dependence.shown && dependence.shown->equalities
+              ? dependence.shown->equalities
+              : std::make_shared<const poly::Equalities>(poly::SyntacticProver(scop_).equalities_of(
+                    dependence.relation, dependence.source, dependence.sink));
     return *ties_;
   }
 
@@ -166,7 +167,8 @@ private:
         same_.try_emplace({scalar::hash_of(of_source), scalar::hash_of(of_sink)}, false);
     if (!is_new)
       return known->second;
-    if (poly::is_tied(equalities_of(dependence), of_source, of_sink))
+    if (poly::SyntacticProver(scop_).are_equal(equalities_of(dependence), of_source, of_sink) ==
+        poly::Answer::Yes)
       return known->second = true;
     const isl::space pairs = poly::points_of_pairs(dependence.relation.space());
     const isl::aff source = function_of(of_source, 0, pairs),

@@ -5,6 +5,7 @@
 #include "poly/isl/dimensions.h"
 #include "poly/legality/legality.h"
 #include "poly/legality/witness.h"
+#include "poly/syntactic/prover.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -149,9 +150,11 @@ isl::set unwritten_somewhere(const Scop& scop, const Access& read, const std::ve
 isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Access>& all) {
   if (!read.is_sure)
     return unwritten_somewhere(scop, read, all);
+  const SyntacticProver prover(scop);
   isl::set missing = scop[read.statement].domain;
   for (const Access& write : all) {
-    if (!write.is_write || !write.is_sure || write.tensor != read.tensor || are_apart(write, read))
+    if (!write.is_write || !write.is_sure || write.tensor != read.tensor ||
+        prover.are_disjoint(write, read) == Answer::Yes)
       continue;
     if (missing.is_empty())
       break;

@@ -17,14 +17,17 @@ bool has_run_out(isl_ctx* ctx) {
 
 } // namespace
 
-Context::Context() : ctx_(isl_ctx_alloc()) {
+Context::Context(std::shared_ptr<Comparison> comparison)
+    : ctx_(isl_ctx_alloc()), comparison_(std::move(comparison)) {
   // The C++ bindings turn errors into exceptions themselves; the C calls must stay quiet too.
   isl_options_set_on_error(ctx_, ISL_ON_ERROR_CONTINUE);
 }
 
 Context::~Context() { isl_ctx_free(ctx_); }
 
-ContextPtr make_context() { return ContextPtr(std::make_shared<Context>()); }
+ContextPtr make_context(std::shared_ptr<Comparison> comparison) {
+  return ContextPtr(std::make_shared<Context>(std::move(comparison)));
+}
 
 bool within_quota(const Context& context, unsigned long operations,
                   const std::function<void()>& question) {

@@ -9,22 +9,28 @@
 
 namespace kawara::poly {
 
+class Comparison;
+
 /// Owns one isl context. A context belongs to one thread at a time, and must outlive every isl
 /// object made in it (else it is never freed): artefacts that hold isl objects hold a ContextPtr
 /// declared before them.
 class Context {
 public:
-  Context();
+  explicit Context(std::shared_ptr<Comparison> = nullptr);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   isl::ctx get() const { return isl::ctx(ctx_); }
   /// How often `within_quota` was asked: what tests limit, as they cannot trust clocks.
   unsigned long questions() const { return questions_; }
+  /// Where answers that text gives about sets of this context are compared with what sets say
+  /// (poly/syntactic/comparison.h); null: nowhere.
+  Comparison* comparison() const { return comparison_.get(); }
 
 private:
   friend bool within_quota(const Context&, unsigned long, const std::function<void()>&);
   isl_ctx* ctx_;
+  std::shared_ptr<Comparison> comparison_;
   mutable unsigned long questions_ = 0;
 };
 
@@ -44,7 +50,7 @@ private:
   std::shared_ptr<Context> context_;
 };
 
-ContextPtr make_context();
+ContextPtr make_context(std::shared_ptr<Comparison> = nullptr);
 
 /// How many isl operations one question may take before the answer is "undecided".
 inline constexpr unsigned long kDefaultQuota = 40'000'000;

@@ -2,14 +2,14 @@
 
 #include "poly/accesses.h"
 #include "poly/affine.h"
-#include "poly/domain_facts.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
 #include "poly/legality/legality.h"
 #include "poly/legality/levels.h"
+#include "poly/legality/unchanged.h"
 #include "poly/legality/witness.h"
-#include "scalar/eval.h"
+#include "poly/syntactic/prover.h"
 #include "scalar/loads.h"
 #include "support/check.h"
 
@@ -19,18 +19,6 @@
 
 namespace kawara::poly {
 namespace {
-
-/// Both accesses are halves of updates with one operator: they commute where reassociation is
-/// allowed.
-bool commutes(const Scop& scop, const Access& a, const Access& b) {
-  return a.is_update && b.is_update && scop[a.statement].text.op == scop[b.statement].text.op;
-}
-
-DependenceKind kind_of(const Access& source, const Access& sink) {
-  if (!source.is_write)
-    return DependenceKind::Anti;
-  return sink.is_write ? DependenceKind::Output : DependenceKind::Flow;
-}
 
 bool is_same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), scalar::equal);
@@ -85,26 +73,10 @@ std::optional<std::vector<Expr>> put_before_all(const program::Statement& later,
   return all ? all : std::vector<Expr>{};
 }
 
-/// Whether iteration x of the one comes before y of the other; false where that depends on
-/// parameters.
-bool is_before(const Order& order, StmtId source, const std::vector<int64_t>& x, StmtId sink,
-               const std::vector<int64_t>& y) {
-  const Meeting meeting = meet(order, source, sink);
-  for (size_t k = 0; k < meeting.shared_loops; ++k) {
-    const auto here = scalar::evaluate_index(order.rows[source.value][k], x, {});
-    const auto there = scalar::evaluate_index(order.rows[sink.value][k], y, {});
-    if (!here || !there)
-      return false;
-    if (*here != *there)
-      return *here < *there;
-  }
-  return meeting.order < 0;
-}
-
 /// Dependences of a scop, pair of accesses by pair of accesses; known ones are taken over.
 class MemoryDependences {
 public:
-  explicit MemoryDependences(const Scop& scop) : scop_(scop) {
+  explicit MemoryDependences(const Scop& scop) : scop_(scop), prover_(scop) {
     for (uint32_t s = 0; s < scop.statements.size(); ++s)
       has_same_iterations_.push_back(
           scop.analysed && s < scop.analysed->statements.size() &&
@@ -132,6 +104,9 @@ public:
                      is_new ? in_fewer_pieces(found.pairs) : found.pairs,
                      is_new ? std::make_shared<ProofCache>() : found.shown});
     }
+    compare_unchanged(scop_, out, [&](const Access& a, const Access& b) {
+      return is_known(a.statement, b.statement, a.tensor);
+    });
     return out;
   }
 
@@ -152,7 +127,8 @@ private:
 
   bool may_conflict(const Access& a, const Access& b) {
     return a.tensor == b.tensor && (a.is_write || b.is_write) &&
-           !is_known(a.statement, b.statement, a.tensor) && !are_apart(a, b);
+           !is_known(a.statement, b.statement, a.tensor) &&
+           prover_.are_disjoint(a, b) == Answer::Unknown;
   }
 
   /// Neither the iterations of the statements nor which of them come first have changed, and the
@@ -165,7 +141,9 @@ private:
     if (is_new) {
       const auto &one = copies(a, tensor), &other = copies(b, tensor);
       at->second = one && other && one->size() == other->size() &&
-                   (is_ordered_as_before(a, b) || is_kept(a, b, tensor));
+                   prover_.remembered(Question::Unchanged,
+                                      yes_or_unknown(is_ordered_as_before(a, b) ||
+                                                     is_kept(a, b, tensor))) == Answer::Yes;
     }
     return at->second;
   }
@@ -209,10 +187,10 @@ private:
     if (!one.empty()) {
       const Equalities equalities = d.shown && d.shown->equalities
                                         ? *d.shown->equalities
-                                        : equalities_of(scop_, d.relation, d.source, d.sink);
+                                        : prover_.equalities_of(d.relation, d.source, d.sink);
       const RowPairs rows(scop_, d.source, d.sink);
       for (size_t k = 0; k < one.size(); ++k)
-        if (!is_tied(equalities, one[k], other[k]))
+        if (prover_.are_equal(equalities, one[k], other[k]) != Answer::Yes)
           found = {found.pairs.intersect(rows.equal(one[k], other[k])), nullptr};
     }
     if (found.shown || !found.pairs.is_empty())
@@ -222,7 +200,7 @@ private:
 
   void add(size_t a, size_t b) {
     const Access &source = accesses_[a], &sink = accesses_[b];
-    const bool is_reduction = commutes(scop_, source, sink);
+    const bool is_reduction = commute(scop_, source, sink);
     const DependenceKind kind = kind_of(source, sink);
     // The three kinds between two updates are one relation; the flow stands for them.
     if (is_reduction && kind != DependenceKind::Flow)
@@ -253,7 +231,9 @@ private:
     const auto [at, is_new] = conflicts_.try_emplace({a, b});
     if (is_new) {
       at->second = found_conflicts(a, b);
-      if (at->second && !has_conflict_at_corners(a, b) && at->second->is_empty())
+      if (at->second &&
+          prover_.are_in_conflict(scop_.source_order, accesses_[a], accesses_[b]) != Answer::Yes &&
+          at->second->is_empty())
         at->second.reset();
     }
     return at->second;
@@ -264,47 +244,12 @@ private:
     const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
     const Meeting meeting = meet(scop_.source_order, source, sink);
     const std::vector<Step> steps =
-        steps_of(scop_.source_order,
-                 equalities_of_elements(accesses_[a].index, accesses_[b].index,
-                                        domain_facts_of(scop_[source])->definitions(),
-                                        domain_facts_of(scop_[sink])->definitions()),
-                 source, sink, meeting.shared_loops);
+        prover_.steps(scop_.source_order, prover_.equalities_of(accesses_[a], accesses_[b]),
+                      meeting.shared_loops);
     if (steps.empty() && meeting.order >= 0)
       return std::nullopt;
     return pairs_in_order(scop_, relation(a).apply_range(relation(b).reverse()), source, sink,
                           steps, meeting.order);
-  }
-
-  /// The first iteration of the source and the first one of the sink, or the last of the same
-  /// element, are such a pair. Most pairs that there are have one of these two among them, and need
-  /// not be looked for.
-  bool has_conflict_at_corners(size_t a, size_t b) const {
-    const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
-    const auto first = domain_facts_of(scop_[source])
-                           ->corner(std::vector<bool>(scop_[source].text.iters.size(), false));
-    std::vector<bool> is_free(scop_[sink].text.iters.size(), true);
-    for (const Expr& e : accesses_[b].index)
-      scalar::visit(e, [&](const Expr& n) {
-        if (const auto* it = scalar::as<scalar::Iter>(n); it && it->index < is_free.size())
-          is_free[it->index] = false;
-      });
-    for (const std::vector<bool>& is_last : {is_free, std::vector<bool>(is_free.size(), false)}) {
-      const auto other = domain_facts_of(scop_[sink])->corner(is_last);
-      if (first && other && is_same_element(a, *first, b, *other) &&
-          is_before(scop_.source_order, source, *first, sink, *other))
-        return true;
-    }
-    return false;
-  }
-
-  bool is_same_element(size_t a, const std::vector<int64_t>& x, size_t b,
-                       const std::vector<int64_t>& y) const {
-    const auto &from = accesses_[a].index, &to = accesses_[b].index;
-    return std::equal(from.begin(), from.end(), to.begin(), to.end(),
-                      [&](const Expr& one, const Expr& other) {
-                        const auto here = scalar::evaluate_index(one, x, {});
-                        return here && here == scalar::evaluate_index(other, y, {});
-                      });
   }
 
   const isl::map& relation(size_t access) {
@@ -315,6 +260,7 @@ private:
   }
 
   const Scop& scop_;
+  const SyntacticProver prover_;
   std::vector<Access> accesses_;
   std::vector<bool> has_relation_; ///< of these: worked out when they are needed
   std::vector<size_t> first_alike_;
@@ -397,13 +343,15 @@ isl::union_map times_of(const Scop& scop, const Order& order) {
 }
 
 Scop with_elements_moved(Scop scop) {
+  compare_unchanged(scop, scop.dependences, [](const Access&, const Access&) { return true; });
   scop.analysed = std::make_shared<Analysed>(Analysed{scop.statements, scop.source_order});
   return scop;
 }
 
 Scop rebuilt(Scop scop) {
   scop.dependences = MemoryDependences(scop).all();
-  return with_elements_moved(std::move(scop));
+  scop.analysed = std::make_shared<Analysed>(Analysed{scop.statements, scop.source_order});
+  return scop;
 }
 
 std::vector<Dependence> exact_dependences(const Scop& scop) {

@@ -28,10 +28,12 @@ std::vector<Step> single_steps(const Scop& scop, const Order& order, const Depen
   const size_t count =
       std::min({depth, order.rows[d.source.value].size(), order.rows[d.sink.value].size()});
   const std::vector<bool> is_apart(count, true);
-  return d.shown && d.shown->equalities
-             ? steps_of(order, *d.shown->equalities, d.source, d.sink, count, is_apart)
-             : steps_of(order, equalities_of(scop, d.relation, d.source, d.sink), d.source, d.sink,
-                        count, is_apart);
+  const SyntacticProver prover(scop);
+  return prover.steps(order,
+                      d.shown && d.shown->equalities
+                          ? *d.shown->equalities
+                          : prover.equalities_of(d.relation, d.source, d.sink),
+                      count, is_apart);
 }
 
 isl::map tied_in(const Scop& scop, const Dependence& d, const std::vector<Step>& steps,

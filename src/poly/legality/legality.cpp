@@ -4,6 +4,8 @@
 #include "poly/isl/dimensions.h"
 #include "poly/legality/levels.h"
 #include "poly/legality/witness.h"
+#include "poly/syntactic/against_sets.h"
+#include "poly/syntactic/prover.h"
 #include "scalar/running_value.h"
 #include "support/check.h"
 
@@ -82,25 +84,25 @@ std::vector<ProvedOrder::Level> marks_of(const Order& order, const std::vector<L
 }
 
 /// A dependence under an order, as the judge sees it.
-struct Question {
+struct Asked {
   std::shared_ptr<const Equalities> equalities;
   std::vector<Step> steps;
   ProvedOrder asked;
 };
 
-Question question_of(const Scop& scop, const Order& order, const Dependence& d, Meeting meeting) {
-  Question question;
+Asked asked_of(const Scop& scop, const Order& order, const Dependence& d, Meeting meeting) {
+  const SyntacticProver prover(scop);
+  Asked question;
   question.equalities =
       d.shown && d.shown->equalities
           ? d.shown->equalities
-          : std::make_shared<const Equalities>(equalities_of(scop, d.relation, d.source, d.sink));
+          : std::make_shared<const Equalities>(prover.equalities_of(d.relation, d.source, d.sink));
   const std::vector<ProvedOrder::Level> marks =
       marks_of(order, path_of(order, d.source), meeting.shared_loops);
   std::vector<bool> is_apart;
   for (const ProvedOrder::Level& level : marks)
     is_apart.push_back(level.is_parallel || level.vector_width > 0);
-  question.steps =
-      steps_of(order, *question.equalities, d.source, d.sink, meeting.shared_loops, is_apart);
+  question.steps = prover.steps(order, *question.equalities, meeting.shared_loops, is_apart);
   for (const Step& step : question.steps) {
     ProvedOrder::Level level = marks[step.first];
     level.source = step.source;
@@ -114,7 +116,7 @@ Question question_of(const Scop& scop, const Order& order, const Dependence& d, 
 
 class Judgement {
 public:
-  Judgement(const Scop& scop, const Order& order) : scop_(scop), order_(order) {}
+  Judgement(const Scop& scop, const Order& order) : scop_(scop), order_(order), prover_(scop) {}
 
   Verdict verdict() {
     for (size_t d = 0; d < scop_.dependences.size(); ++d)
@@ -140,10 +142,16 @@ private:
     const Meeting meeting = meet(order_, d.source, d.sink);
     if (meeting.shared_loops == 0 && meeting.order < 0)
       return;
-    Question question = question_of(scop_, order_, d, meeting);
+    Asked question = asked_of(scop_, order_, d, meeting);
     ProvedOrder& asked = question.asked;
-    if (const ProvedOrder* kept = d.shown ? find_kept(*d.shown, asked) : nullptr) {
-      reassociates_ = reassociates_ || kept->reassociates;
+    const ProvedOrder* kept = d.shown ? find_kept(*d.shown, asked) : nullptr;
+    if (prover_.remembered(Question::Proved, yes_or_unknown(kept != nullptr)) == Answer::Yes) {
+      const bool reassociates = kept != nullptr && kept->reassociates;
+      prover_.compare(
+          Question::Proved,
+          [&] { return "from " + scop_[d.source].text.name + " to " + scop_[d.sink].text.name; },
+          [&] { return against_proved(index, meeting, asked.may_reassociate, reassociates); });
+      reassociates_ = reassociates_ || reassociates;
       return;
     }
     const size_t violations = violations_.size();
@@ -155,6 +163,21 @@ private:
     }
     if (d.shown && violations == violations_.size() && !asks_for_elements(d, meeting))
       learned_.push_back({index, std::move(question.equalities), std::move(asked)});
+  }
+
+  /// The dependence worked out again, loop by loop.
+  Counterexample against_proved(size_t index, Meeting meeting, bool may_reassociate,
+                                bool reassociates) const {
+    const Dependence& d = scop_.dependences[index];
+    std::vector<Step> steps;
+    for (size_t k = 0; k < meeting.shared_loops; ++k)
+      steps.push_back({order_.rows[d.source.value][k], order_.rows[d.sink.value][k], k, k});
+    Levels levels(scop_, d.relation, d.source, d.sink, std::move(steps));
+    Judgement again(scop_, order_);
+    const bool is_so = again.examine(index, meeting, levels, may_reassociate) == reassociates;
+    if (!again.violations_.empty())
+      return point_of(again.violations_.front().pairs);
+    return is_so ? std::nullopt : Counterexample("pairs of a reduction change their order");
   }
 
   /// Adds what is violated. True when pairs of a reduction change their order, or run together.
@@ -224,6 +247,7 @@ private:
 
   const Scop& scop_;
   const Order& order_;
+  const SyntacticProver prover_;
   std::vector<Violation> violations_;
   bool reassociates_ = false;
   struct Learned {
@@ -264,7 +288,7 @@ bool runs_as_scan(const Scop& scop, const Order& order, LoopId loop, unsigned lo
       if (at == path.end())
         continue;
       const Meeting meeting = meet(order, d.source, d.sink);
-      Levels levels(scop, d.relation, d.source, d.sink, question_of(scop, order, d, meeting).steps);
+      Levels levels(scop, d.relation, d.source, d.sink, asked_of(scop, order, d, meeting).steps);
       found = found || !handed_on(levels, static_cast<size_t>(at - path.begin())).is_empty();
     }
   };
@@ -275,7 +299,7 @@ bool is_known_to_keep(const Scop& scop, const Order& order, const Dependence& d)
   const Meeting meeting = meet(order, d.source, d.sink);
   if (meeting.shared_loops == 0)
     return meeting.order < 0;
-  const Question question = question_of(scop, order, d, meeting);
+  const Asked question = asked_of(scop, order, d, meeting);
   if (question.asked.levels.empty() && question.asked.order < 0)
     return true;
   const ProvedOrder* kept = d.shown ? find_kept(*d.shown, question.asked) : nullptr;
@@ -283,9 +307,10 @@ bool is_known_to_keep(const Scop& scop, const Order& order, const Dependence& d)
 }
 
 isl::map before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
+  const SyntacticProver prover(scop);
   const Meeting meeting = meet(order, x, y);
   return pairs_in_order(scop, isl::map::universe(all_pairs(scop, x, y).space()), x, y,
-                        steps_of(order, no_ties(scop, x, y), x, y, meeting.shared_loops),
+                        prover.steps(order, prover.no_equalities(x, y), meeting.shared_loops),
                         meeting.order);
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "poly/scop.h"
+#include "poly/syntactic/prover.h"
 #include "scalar/expr.h"
-#include "schedule/tree/plain_boxes.h"
 
 #include <vector>
 
 namespace kawara::schedule {
+
+using poly::Boxes;
 
 /// The box of a tensor's elements that accesses touch in one iteration of the loops around.
 struct Footprint : Boxes {

@@ -1,9 +1,9 @@
 #include "schedule/marks/tensorize.h"
 
-#include "poly/affine.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/compare.h"
 #include "poly/isl/dimensions.h"
+#include "poly/syntactic/prover.h"
 #include "program/interpret/instruction.h"
 #include "scalar/eval.h"
 #include "schedule/codes.h"
@@ -12,7 +12,6 @@
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
 #include "schedule/tree/rewrite.h"
-#include "schedule/tree/solve_iterators.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -184,7 +183,8 @@ private:
   /// Whether `start` of an iteration is `index` of the first one in its block.
   bool starts_block(const Expr& start, const Expr& index) const {
     // In the first iteration `start` is `index`, and so wherever its value follows from the block.
-    if (gives_value(start, keys_, *poly::domain_facts_of(schedule_.scop[band_.update])))
+    if (poly::SyntacticProver(schedule_.scop).give_value(band_.update, keys_, start) ==
+        poly::Answer::Yes)
       return true;
     if (!block_starts_) {
       isl::map pairs = poly::pairs_of(domain_, first_);

@@ -2,9 +2,9 @@
 
 #include "poly/accesses.h"
 #include "poly/affine.h"
-#include "poly/domain_facts.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
+#include "poly/syntactic/prover.h"
 #include "schedule/codes.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
@@ -281,14 +281,9 @@ private:
   /// Whether the row has the value of iterator `d` in every iteration of the statement.
   bool is_iterator(const Expr& row, StmtId id, unsigned d) const {
     const isl::set& domain = made_.scop[id].domain;
-    const auto reading = poly::domain_facts_of(made_.scop[id]);
-    const std::vector<Expr>& definitions = reading->definitions();
-    const Expr one = poly::canonical(row, definitions),
-               other = poly::canonical(scalar::iter(d), definitions);
-    if (scalar::equal(one, other))
-      return true;
-    if (poly::differ_somewhere(one, other, *reading))
-      return false;
+    const poly::Answer seen = poly::SyntacticProver(made_.scop).are_equal(id, row, scalar::iter(d));
+    if (seen != poly::Answer::Unknown)
+      return seen == poly::Answer::Yes;
     const isl::pw_aff function = poly::pw_aff_from_expr(row, domain, made_.scop.params);
     return domain.is_subset(function.eq_set(poly::dimension_function(domain, d)));
   }

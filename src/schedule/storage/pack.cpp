@@ -9,7 +9,6 @@
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
 #include "schedule/tree/rewrite.h"
-#include "schedule/tree/solve_iterators.h"
 
 #include <algorithm>
 #include <set>
@@ -51,7 +50,7 @@ public:
         reader_(reads_.reads.front().statement), index_(reads_.reads.front().index),
         path_(poly::path_of(schedule.order, reader_)),
         domain_(schedule.scop[reader_].domain.intersect_params(schedule.scop.context)),
-        reading_(poly::domain_facts_of(schedule.scop[reader_])), iterators_(iterators_in(index_)) {}
+        iterators_(iterators_in(index_)) {}
 
   /// Empty when the loops do not give the reader's iterators as one function.
   std::optional<Proposal> proposal() {
@@ -72,6 +71,7 @@ private:
   isl::map map(const std::vector<Expr>& functions) const {
     return map_of(functions, domain_, made_.scop.params);
   }
+  poly::SyntacticProver prover() const { return poly::SyntacticProver(made_.scop); }
   const std::vector<Expr>& rows() const { return made_.order.rows[reader_.value]; }
   std::vector<Expr> outer_rows() const {
     return {rows().begin(), rows().begin() + static_cast<std::ptrdiff_t>(depth_)};
@@ -122,8 +122,9 @@ private:
 
   /// Whether these loops, with those outside, give the iterators in the index.
   bool are_decided_by(const std::vector<size_t>& chosen) const {
-    if (const auto known = gives_iterators(keys_of(chosen), iterators_, *reading_))
-      return *known;
+    const poly::Answer seen = prover().give_iterators(reader_, keys_of(chosen), iterators_);
+    if (seen != poly::Answer::Unknown)
+      return seen == poly::Answer::Yes;
     return iterators_by_loops(chosen).is_single_valued();
   }
 
@@ -158,7 +159,7 @@ private:
     if (!is_solved_)
       return false;
     solved_.assign(made_.scop[reader_].text.iters.size(), Expr());
-    if (const auto known = iterators_from_rows(keys_of(chosen_), iterators_, *reading_)) {
+    if (const auto known = prover().iterators_from(reader_, keys_of(chosen_), iterators_)) {
       elements_ = map(keys_of(chosen_)).range();
       for (size_t k = 0; k < iterators_.size(); ++k)
         solved_[scalar::as<scalar::Iter>(iterators_[k])->index] = (*known)[k];
@@ -179,7 +180,7 @@ private:
 
   void find_boxes() {
     const std::vector<Expr> inner = rows_at(chosen_);
-    if (const auto plain = plain_boxes(outer_rows(), inner, *reading_))
+    if (const auto plain = prover().boxes(reader_, outer_rows(), inner))
       boxes_ = *plain;
     else
       boxes_ = boxes_of(outer_map().reverse().apply_range(map(inner)), depth_, chosen_.size(),
@@ -259,12 +260,11 @@ private:
   std::vector<Expr> index_;  ///< of the read
   std::vector<LoopId> path_; ///< loops around the reader
   isl::set domain_;
-  std::shared_ptr<const poly::DomainFacts> reading_; ///< of the domain
-  std::vector<Expr> iterators_;                      ///< in the index
-  std::vector<size_t> chosen_;                       ///< positions in the path, below the loop
-  bool is_solved_ = false;   ///< those and the loops outside give the iterators
-  std::vector<Expr> solved_; ///< iterators of the reader in those of the copy
-  isl::set elements_;        ///< { [outer, chosen] }
+  std::vector<Expr> iterators_; ///< in the index
+  std::vector<size_t> chosen_;  ///< positions in the path, below the loop
+  bool is_solved_ = false;      ///< those and the loops outside give the iterators
+  std::vector<Expr> solved_;    ///< iterators of the reader in those of the copy
+  isl::set elements_;           ///< { [outer, chosen] }
   Boxes boxes_;
   PrivateBuffer buffer_;
 };

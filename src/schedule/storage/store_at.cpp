@@ -1,10 +1,9 @@
 #include "schedule/storage/store_at.h"
 
 #include "poly/accesses.h"
-#include "poly/domain_facts.h"
-#include "poly/equalities.h"
 #include "poly/legality/levels.h"
 #include "poly/legality/value_flows.h"
+#include "poly/syntactic/prover.h"
 #include "schedule/buffers/staged_reads.h"
 #include "schedule/codes.h"
 #include "schedule/legality/instance_text.h"
@@ -29,26 +28,17 @@ std::vector<Expr> outer_rows(const poly::Order& order, StmtId id, size_t depth) 
   return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(depth)};
 }
 
-/// Text shows that whoever reads an element is in the iteration of the first `depth` loops in which
-/// it is written.
-bool are_in_one_iteration(const Schedule& schedule, const Access& write, const Access& read,
-                          size_t depth) {
-  const auto definitions = [&](const Access& access) {
-    return poly::domain_facts_of(schedule.scop[access.statement])->definitions();
-  };
-  const poly::Equalities equalities =
-      poly::equalities_of_elements(write.index, read.index, definitions(write), definitions(read));
-  return poly::steps_of(schedule.order, equalities, write.statement, read.statement, depth).empty();
-}
-
 /// Text or sets show that whoever reads an element is in the iteration in which it is written,
 /// whatever was written last.
 bool are_all_in_one_iteration(const Schedule& schedule, const std::vector<Access>& accesses,
                               size_t depth) {
+  const poly::SyntacticProver prover(schedule.scop);
   for (const Access& write : accesses)
     for (const Access& read : accesses) {
-      if (!write.is_write || read.is_write || poly::are_apart(write, read) ||
-          are_in_one_iteration(schedule, write, read, depth))
+      if (!write.is_write || read.is_write ||
+          prover.are_disjoint(write, read) == poly::Answer::Yes ||
+          prover.are_in_one_iteration(schedule.order, prover.equalities_of(write, read), depth) ==
+              poly::Answer::Yes)
         continue;
       const isl::map pairs = poly::relation_of(schedule.scop, write)
                                  .apply_range(poly::relation_of(schedule.scop, read).reverse())

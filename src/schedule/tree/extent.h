@@ -1,22 +1,18 @@
 #pragma once
 
-#include "poly/scop.h"
+#include "poly/loop_values.h"
 
 #include <optional>
 
 namespace kawara::schedule {
 
-/// { [outer rows..., row of loop] }: the values that a loop and those around it take, over all
-/// statements below it.
-isl::set loop_values(const poly::Scop&, const poly::Order&, poly::LoopId);
+using poly::ConstantRange;
+using poly::loop_values;
 
 /// Whether the values of `inner` do not depend on those of the loops from `outer` down to it.
 bool is_rectangular_block(const poly::Scop&, const poly::Order&, poly::LoopId outer,
                           poly::LoopId inner);
 
-struct ConstantRange {
-  int64_t low = 0, high = 0; ///< both inclusive
-};
 /// The values of a loop when their ends are the same numbers for all parameters and all outer
 /// iterations.
 std::optional<ConstantRange> constant_range(const poly::Scop&, const poly::Order&, poly::LoopId);

@@ -124,13 +124,6 @@ Expr extent_of(const Ends& ends) {
   return scalar::simplify(ends.high - ends.low + scalar::int_lit(1));
 }
 
-isl::map map_of(const std::vector<Expr>& functions, const isl::set& domain,
-                const std::vector<program::Param>& params) {
-  return poly::map_from_exprs(functions, domain,
-                              poly::statement_universe(domain.ctx(), params, "", functions.size()),
-                              params);
-}
-
 std::string fresh_name(std::string name, const std::string& suffix,
                        const std::vector<std::string>& taken) {
   while (std::find(taken.begin(), taken.end(), name) != taken.end())

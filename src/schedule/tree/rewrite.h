@@ -1,5 +1,6 @@
 #pragma once
 
+#include "poly/affine.h"
 #include "schedule/propose.h"
 
 #include <functional>
@@ -44,9 +45,7 @@ scalar::Expr high_of(const isl::set&, unsigned dimension, const std::vector<prog
 /// Number of values from `low` to `high`.
 scalar::Expr extent_of(const Ends&);
 
-/// { S[x] -> [f0(x), f1(x), ...] } on `domain`.
-isl::map map_of(const std::vector<scalar::Expr>& functions, const isl::set& domain,
-                const std::vector<program::Param>&);
+using poly::map_of;
 
 /// The value over a tensor that holds its elements in another type, one that holds all values of
 /// what they are read as now: each is converted straight to what it is used as, without the type in

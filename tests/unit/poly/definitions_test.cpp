@@ -1,5 +1,5 @@
-#include "poly/domain_facts.h"
 #include "poly/isl/context.h"
+#include "poly/syntactic/domain_facts.h"
 
 #include <gtest/gtest.h>
 

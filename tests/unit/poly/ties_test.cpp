@@ -1,4 +1,4 @@
-#include "poly/equalities.h"
+#include "poly/syntactic/equalities.h"
 
 #include "unit/poly/scops.h"
 
@@ -32,7 +32,7 @@ std::string steps(const std::vector<Expr>& rows, const std::vector<bool>& is_apa
   Order order = scop.source_order;
   order.rows[d.source.value] = rows;
   std::string text;
-  for (const Step& step : steps_of(order, equalities_of(scop, d.relation, d.source, d.sink),
+  for (const Step& step : steps_of(order, equalities_of_pairs(scop, d.relation, d.source, d.sink),
                                    d.source, d.sink, rows.size(), is_apart))
     text += (text.empty() ? "" : "; ") + scalar::to_string(step.source, names_of(scop, d.source));
   return text;

@@ -1,5 +1,6 @@
 #include "unit/schedule/programs.h"
 
+#include "poly/syntactic/plain_boxes.h"
 #include "scalar/eval.h"
 #include "schedule/buffers/footprint.h"
 #include "schedule/tree/rewrite.h"
@@ -165,7 +166,7 @@ TEST(PlainBoxes, AreWhatSetsSay) {
       std::swap(rows.front(), rows.back());
     const std::vector<Expr> outer(rows.begin(), rows.begin() + split),
         inner(rows.begin() + split, rows.end());
-    const auto plain = plain_boxes(outer, inner, box);
+    const auto plain = poly::plain_boxes(outer, inner, box);
     if (!plain)
       continue;
     ++seen;
@@ -181,10 +182,11 @@ TEST(PlainBoxes, AreMissingWhereTheyDiffer) {
   const isl::set box(context->get(), "{ S[i, j] : 0 <= i < 100 and 0 <= j < 7 }");
   const isl::set triangle(context->get(), "{ S[i, j] : 0 <= i < 100 and 0 <= j <= i }");
   const Expr i = scalar::iter(0), j = scalar::iter(1);
-  EXPECT_FALSE(plain_boxes({tile_of(i, 8)}, {i}, box)) << "each box has a first element of its own";
-  EXPECT_FALSE(plain_boxes({place_of(i, 2)}, {place_of(i, 8)}, box));
-  EXPECT_FALSE(plain_boxes({i}, {j}, triangle));
-  EXPECT_FALSE(plain_boxes({}, {i + j}, box));
+  EXPECT_FALSE(poly::plain_boxes({tile_of(i, 8)}, {i}, box))
+      << "each box has a first element of its own";
+  EXPECT_FALSE(poly::plain_boxes({place_of(i, 2)}, {place_of(i, 8)}, box));
+  EXPECT_FALSE(poly::plain_boxes({i}, {j}, triangle));
+  EXPECT_FALSE(poly::plain_boxes({}, {i + j}, box));
 }
 
 } // namespace

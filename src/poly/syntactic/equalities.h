@@ -3,27 +3,33 @@
 #include "poly/order.h"
 #include "poly/scop.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace kawara::poly {
 
-/// What both sides of every pair of iterations have in common, as text.
+/// What both sides of every pair of iterations of two statements have in common, as text.
 struct Equalities {
-  std::vector<Expr> source, sink; ///< definitions of their iterators (definitions.h)
+  StmtId from{}, to{};
+  std::vector<Expr> source, sink; ///< definitions of their iterators (domain_facts.h)
   /// By iterator of the source: the iterator of the sink that has in every pair the same value.
   /// Without expression: none.
   std::vector<Expr> counterparts;
   /// Functions, in canonical form, that have one value on both sides.
   std::vector<std::pair<Expr, Expr>> equal;
+  /// The pairs themselves, where answers about them are compared with sets (comparison.h).
+  std::optional<isl::map> pairs = std::nullopt;
 };
 
 /// Of pairs that are in the two domains, as the equalities of the relation show it, or questions
 /// for iterators of one name.
-Equalities equalities_of(const Scop&, const isl::map& pairs, StmtId source, StmtId sink);
+Equalities equalities_of_pairs(const Scop&, const isl::map& pairs, StmtId source, StmtId sink);
 /// Of pairs that have nothing in common.
-Equalities no_ties(const Scop&, StmtId source, StmtId sink);
-/// Of pairs that touch the same element, as the indices show it: nothing is asked.
+Equalities no_equalities_of(const Scop&, StmtId source, StmtId sink);
+/// Of pairs that touch the same element through these accesses, as their indices show it.
+Equalities equalities_of_elements(const Scop&, const Access& source, const Access& sink);
+/// The same of indices in iterators with these definitions.
 Equalities equalities_of_elements(const std::vector<Expr>& source_index,
                                   const std::vector<Expr>& sink_index,
                                   std::vector<Expr> source_definitions,

@@ -1,4 +1,4 @@
-#include "schedule/tree/solve_iterators.h"
+#include "poly/syntactic/given_values.h"
 
 #include "poly/isl/context.h"
 #include "scalar/eval.h"
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
-namespace kawara::schedule {
+namespace kawara::poly {
 namespace {
 
 using scalar::Expr;
@@ -21,7 +21,7 @@ Expr place(const Expr& e, int64_t size) {
 
 /// Whether rows give both iterators of a domain.
 std::optional<bool> gives(const std::vector<Expr>& rows, const char* domain) {
-  const poly::ContextPtr context = poly::make_context();
+  const ContextPtr context = make_context();
   return gives_iterators(rows, {iter(0), iter(1)}, isl::set(context->get(), domain));
 }
 
@@ -69,7 +69,7 @@ TEST(GivenIterators, AreSeenThroughBlocksWithNamesOfTheirOwn) {
 
 /// Both iterators as functions of rows r0, r1, ...; "" where text does not show them.
 std::string solved(const std::vector<Expr>& rows, const char* domain) {
-  const poly::ContextPtr context = poly::make_context();
+  const ContextPtr context = make_context();
   const auto all = iterators_from_rows(rows, {iter(0), iter(1)}, isl::set(context->get(), domain));
   if (!all)
     return "";
@@ -96,7 +96,7 @@ TEST(SolvedIterators, ArePutTogetherFromTiles) {
 
 TEST(SolvedIterators, HaveTheValuesThatRowsCameFrom) {
   std::mt19937 random(7);
-  const poly::ContextPtr context = poly::make_context();
+  const ContextPtr context = make_context();
   const isl::set box(context->get(), kBox);
   size_t seen = 0;
   for (int turn = 0; turn < 200; ++turn) {
@@ -123,7 +123,7 @@ TEST(SolvedIterators, HaveTheValuesThatRowsCameFrom) {
 }
 
 TEST(GivenValues, FollowFromBlocks) {
-  const poly::ContextPtr context = poly::make_context();
+  const ContextPtr context = make_context();
   const isl::set box(context->get(), kBox);
   const Expr i = iter(0), j = iter(1);
   const std::vector<Expr> keys{tile(i, 32), tile(place(i, 32), 8), j};
@@ -135,4 +135,4 @@ TEST(GivenValues, FollowFromBlocks) {
 }
 
 } // namespace
-} // namespace kawara::schedule
+} // namespace kawara::poly

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "poly/domain_facts.h"
+#include "poly/syntactic/domain_facts.h"
 #include "scalar/expr.h"
 
 #include <optional>
 #include <vector>
 
-namespace kawara::schedule {
+namespace kawara::poly {
 
 /// Where boxes of elements begin, one for each iteration o of the loops around, and how large they
 /// all are.
@@ -22,7 +22,6 @@ struct Boxes {
 ///
 ///   outer i // 64; inner i % 64 // 8, i % 8; i from 0 to 511:  first 0, 0; extent 8, 8
 std::optional<Boxes> plain_boxes(const std::vector<scalar::Expr>& outer,
-                                 const std::vector<scalar::Expr>& inner,
-                                 const poly::DomainFacts& domain);
+                                 const std::vector<scalar::Expr>& inner, const DomainFacts& domain);
 
-} // namespace kawara::schedule
+} // namespace kawara::poly

@@ -1,4 +1,4 @@
-#include "poly/domain_facts.h"
+#include "poly/syntactic/domain_facts.h"
 
 #include "poly/isl/pieces.h"
 #include "scalar/eval.h"

@@ -1,12 +1,12 @@
-#include "schedule/tree/plain_boxes.h"
+#include "poly/syntactic/plain_boxes.h"
 
-#include "schedule/tree/solve_iterators.h"
+#include "scalar/iterators.h"
 
 #include <algorithm>
 #include <limits>
 #include <tuple>
 
-namespace kawara::schedule {
+namespace kawara::poly {
 namespace {
 
 using scalar::BinaryOp;
@@ -45,7 +45,7 @@ std::optional<InPeriod> in_period(Expr e) {
 /// Whether an outer row has one value in each whole period of the place, so that all of the period
 /// is in one box.
 bool keeps_periods(const Expr& outer, const InPeriod& place) {
-  if (!mentions_iterator(outer, place.iterator))
+  if (!scalar::mentions_iterator(outer, place.iterator))
     return true;
   const auto own = place.period ? in_period(outer) : std::nullopt;
   return own && own->size % *place.period == 0 &&
@@ -55,9 +55,9 @@ bool keeps_periods(const Expr& outer, const InPeriod& place) {
 } // namespace
 
 std::optional<Boxes> plain_boxes(const std::vector<Expr>& outer, const std::vector<Expr>& inner,
-                                 const poly::DomainFacts& domain) {
+                                 const DomainFacts& domain) {
   const std::vector<Expr>& definitions = domain.definitions();
-  const auto words = [&](const Expr& row) { return poly::canonical(row, definitions); };
+  const auto words = [&](const Expr& row) { return canonical(row, definitions); };
   Boxes boxes;
   for (const Expr& row : inner) {
     const auto place = in_period(words(row));
@@ -74,4 +74,4 @@ std::optional<Boxes> plain_boxes(const std::vector<Expr>& outer, const std::vect
   return boxes;
 }
 
-} // namespace kawara::schedule
+} // namespace kawara::poly

@@ -1,7 +1,7 @@
-#include "poly/equalities.h"
+#include "poly/syntactic/equalities.h"
 
-#include "poly/domain_facts.h"
 #include "poly/isl/dimensions.h"
+#include "poly/syntactic/domain_facts.h"
 
 #include <algorithm>
 
@@ -48,9 +48,12 @@ std::optional<Step> joined(const Step& outer, const Step& inner) {
 
 } // namespace
 
-Equalities equalities_of(const Scop& scop, const isl::map& pairs, StmtId source, StmtId sink) {
+Equalities equalities_of_pairs(const Scop& scop, const isl::map& pairs, StmtId source,
+                               StmtId sink) {
   const auto &from = scop[source].text.iters, &to = scop[sink].text.iters;
-  Equalities equalities{domain_facts_of(scop[source])->definitions(),
+  Equalities equalities{source,
+                        sink,
+                        domain_facts_of(scop[source])->definitions(),
                         domain_facts_of(scop[sink])->definitions(),
                         std::vector<Expr>(from.size()),
                         {}};
@@ -63,16 +66,26 @@ Equalities equalities_of(const Scop& scop, const isl::map& pairs, StmtId source,
   return equalities;
 }
 
-Equalities no_ties(const Scop& scop, StmtId source, StmtId sink) {
+Equalities no_equalities_of(const Scop& scop, StmtId source, StmtId sink) {
   const size_t from = scop[source].text.iters.size(), to = scop[sink].text.iters.size();
-  return {std::vector<Expr>(from), std::vector<Expr>(to), std::vector<Expr>(from), {}};
+  return {source, sink, std::vector<Expr>(from), std::vector<Expr>(to), std::vector<Expr>(from),
+          {}};
+}
+
+Equalities equalities_of_elements(const Scop& scop, const Access& source, const Access& sink) {
+  Equalities equalities = equalities_of_elements(
+      source.index, sink.index, domain_facts_of(scop[source.statement])->definitions(),
+      domain_facts_of(scop[sink.statement])->definitions());
+  equalities.from = source.statement;
+  equalities.to = sink.statement;
+  return equalities;
 }
 
 Equalities equalities_of_elements(const std::vector<Expr>& source_index,
                                   const std::vector<Expr>& sink_index,
                                   std::vector<Expr> source_definitions,
                                   std::vector<Expr> sink_definitions) {
-  Equalities equalities{std::move(source_definitions), std::move(sink_definitions), {}, {}};
+  Equalities equalities{{}, {}, std::move(source_definitions), std::move(sink_definitions), {}, {}};
   equalities.counterparts.resize(equalities.source.size());
   const auto is_known = [](const Expr& e, size_t iters) {
     bool known = !scalar::reads_data(e);
