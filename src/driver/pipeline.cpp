@@ -7,6 +7,7 @@
 #include "kernel/passes.h"
 #include "poly/order_spec.h"
 #include "poly/scop.h"
+#include "poly/syntactic/comparison.h"
 #include "program/rewrites/blocked_scans.h"
 #include "program/rewrites/dense_strides.h"
 #include "program/rewrites/filled_products.h"
@@ -188,8 +189,10 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
       "rewritten", [&] { return program::spec(rewritten); },
       [&] { return program::print(rewritten); });
 
+  const auto comparison = trace.is_verifying() ? std::make_shared<poly::Comparison>()
+                                               : std::shared_ptr<poly::Comparison>();
   KAWARA_TRY(poly::Scop scop, trace.stage("poly", [&] {
-    return poly::scop_from_program(rewritten, poly::make_context());
+    return poly::scop_from_program(rewritten, poly::make_context(comparison));
   }));
   trace.after(
       "poly", [&] { return poly::spec(scop); }, [&] { return poly::print(scop); });
@@ -201,6 +204,7 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
   trace.after(
       "schedule",
       [&] {
+        trace.note(poly::text_of(*comparison));
         std::vector<std::string> broken = poly::spec(proven.scop);
         for (std::string& more : poly::spec(proven.order))
           broken.push_back(std::move(more));

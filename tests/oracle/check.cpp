@@ -225,8 +225,9 @@ private:
   Run own_run_;
 };
 
-Result<Schedule, Rejected> schedule_of(const program::Program& program) {
-  auto scop = poly::scop_from_program(program, poly::make_context());
+Result<Schedule, Rejected> schedule_of(const program::Program& program,
+                                       const std::shared_ptr<poly::Comparison>& comparison) {
+  auto scop = poly::scop_from_program(program, poly::make_context(comparison));
   if (!scop)
     return fail(Rejected{render(scop.error()), false});
   return initial_schedule(*std::move(scop));
@@ -267,7 +268,8 @@ std::optional<std::string> unlike_long_spelling(const Sketch& sketch, const Subj
 
 } // namespace
 
-Result<Subject, Rejected> subject_from(const Sketch& sketch) {
+Result<Subject, Rejected> subject_from(const Sketch& sketch,
+                                       const std::shared_ptr<poly::Comparison>& comparison) {
   auto program = program::parse(make_source("oracle.kw", text_of(sketch)));
   if (!program)
     return fail(Rejected{render(program.error()), false});
@@ -275,7 +277,7 @@ Result<Subject, Rejected> subject_from(const Sketch& sketch) {
   std::vector<std::optional<int64_t>> all;
   for (const int64_t value : params)
     all.emplace_back(value);
-  KAWARA_TRY(Schedule fixed, schedule_of(program::specialise(*program, all)));
+  KAWARA_TRY(Schedule fixed, schedule_of(program::specialise(*program, all), comparison));
   auto inputs = program::pattern_inputs(*program, params, 5);
   if (!inputs)
     return fail(Rejected{render(inputs.error()), false});
@@ -294,7 +296,7 @@ Result<Subject, Rejected> subject_from(const Sketch& sketch) {
     if (const auto unlike = unlike_long_spelling(sketch, subject))
       return fail(Rejected{*unlike, true});
   if (!sketch.params.empty()) {
-    KAWARA_TRY(subject.symbolic, schedule_of(*program));
+    KAWARA_TRY(subject.symbolic, schedule_of(*program, comparison));
   }
   return subject;
 }

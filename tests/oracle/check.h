@@ -2,6 +2,7 @@
 
 #include "oracle/brute_judge.h"
 #include "oracle/sketch.h"
+#include "poly/syntactic/comparison.h"
 #include "program/interpret/values.h"
 #include "schedule/schedule.h"
 
@@ -21,6 +22,7 @@ struct Counts {
   size_t scans = 0;                 ///< accepted lanes of running values
   size_t compiled = 0;              ///< schedules run as code
   size_t cautious = 0;              ///< refused for what data might do, and did not
+  poly::Comparison comparison;      ///< of answers of the syntactic prover
 };
 
 /// A disagreement: what was expected and what came.
@@ -45,7 +47,10 @@ struct Rejected {
   std::string why;
   bool is_disagreement = false;
 };
-Result<Subject, Rejected> subject_from(const Sketch&);
+/// Answers of the syntactic prover about its sets are compared with sets (`poly/syntactic`) where
+/// there is a comparison.
+Result<Subject, Rejected> subject_from(const Sketch&,
+                                       const std::shared_ptr<poly::Comparison>& = nullptr);
 
 /// Gives the next directive for what the schedule has become; empty: the end.
 using Next = std::function<std::optional<schedule::Directive>(const schedule::Schedule&)>;
@@ -54,6 +59,7 @@ using Next = std::function<std::optional<schedule::Directive>(const schedule::Sc
 struct Manner {
   uint64_t seed = 0;        ///< decides about shuffles; even: all sizes are asked about too
   bool is_compiled = false; ///< the schedule at the end is also run as code
+  bool verifies = false;    ///< answers of the syntactic prover are compared with sets
 };
 
 /// Applies directives one by one. After each: the judge must agree with brute force at the sketch's

@@ -1,5 +1,5 @@
 // oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--indices | --forms | --scans]
-// [--arrange]
+// [--arrange] [--verify]
 // [--program-only]
 //
 // Draws one small program per seed and K directive sequences for it. Every verdict of the judge is
@@ -8,6 +8,7 @@
 // on bits, functions and names for values, and a longer spelling without these must mean the same;
 // with --scans, most statements store running values, and every third directive asks for lanes.
 // With --compiled, every EVERYth sequence (default: each) ends with its schedule compiled and run.
+// With --verify, what the syntactic prover answers is compared with what sets say.
 // A disagreement is shrunk and printed; the last line counts what was checked.
 
 #include "oracle/oracle_sweep.h"
@@ -32,6 +33,7 @@ struct OracleOptions {
   bool program_only = false;
   uint64_t compiled_every = 0; ///< 0: never
   bool reads_indices = false, has_forms = false, has_scans = false, arranges = false;
+  bool verifies = false;
 };
 
 bool parse_oracle(int argc, char** argv, OracleOptions& options) {
@@ -51,6 +53,10 @@ bool parse_oracle(int argc, char** argv, OracleOptions& options) {
     }
     if (word == "--scans") {
       options.has_scans = true;
+      continue;
+    }
+    if (word == "--verify") {
+      options.verifies = true;
       continue;
     }
     if (word == "--arrange") {
@@ -89,10 +95,14 @@ schedule::Environment environment() {
   return made;
 }
 
+std::shared_ptr<poly::Comparison> comparison_of(const Manner& manner) {
+  return manner.verifies ? std::make_shared<poly::Comparison>() : nullptr;
+}
+
 /// What goes wrong when the directives are asked of the program; empty: nothing.
 std::optional<std::string> failure_of(const Case& failing, const Manner& manner) {
   try {
-    const auto subject = subject_from(failing.sketch);
+    const auto subject = subject_from(failing.sketch, comparison_of(manner));
     if (!subject)
       return subject.error().is_disagreement ? std::optional(subject.error().why) : std::nullopt;
     size_t at = 0;
@@ -138,18 +148,22 @@ size_t check_program(const OracleOptions& options, uint64_t seed, Counts& counts
                 text_of(sketch).c_str());
     return 0;
   }
+  Manner plain{seed};
+  plain.verifies = options.verifies;
   try {
-    const auto subject = subject_from(sketch);
+    const std::shared_ptr<poly::Comparison> comparison = comparison_of(plain);
+    const auto subject = subject_from(sketch, comparison);
     if (!subject) {
       ++counts.rejected;
       if (!subject.error().is_disagreement)
         return 0;
-      report({sketch, {}}, seed, {seed});
+      report({sketch, {}}, seed, plain);
       return 1;
     }
     const schedule::Environment machine = environment();
     for (uint64_t k = 0; k < options.sequences; ++k) {
       Manner manner{seed * 1000003 + k};
+      manner.verifies = options.verifies;
       manner.is_compiled = options.compiled_every != 0 && (seed + k) % options.compiled_every == 0;
       std::mt19937_64 random(manner.seed);
       uint64_t left = 1 + std::min(random() % 4, random() % 4);
@@ -177,8 +191,10 @@ size_t check_program(const OracleOptions& options, uint64_t seed, Counts& counts
         return 1;
       }
     }
+    if (comparison)
+      counts.comparison.add(*comparison);
   } catch (const std::exception&) {
-    report({sketch, {}}, seed, {seed});
+    report({sketch, {}}, seed, plain);
     return 1;
   }
   return 0;
@@ -190,7 +206,7 @@ int oracle_program(int argc, char** argv) {
   OracleOptions options;
   if (!parse_oracle(argc, argv, options)) {
     std::fprintf(stderr, "usage: oracle --seeds A..B [--sequences K] [--compiled [EVERY]] "
-                         "[--indices | --forms | --scans] [--arrange] "
+                         "[--indices | --forms | --scans] [--arrange] [--verify] "
                          "[--program-only]\n");
     return 1;
   }
@@ -208,6 +224,8 @@ int oracle_program(int argc, char** argv) {
       counts.programs, counts.rejected, counts.sequences, counts.directives, counts.legal,
       counts.illegal, counts.shapes, counts.rewrites, counts.tensorize, counts.online, counts.scans,
       counts.symbolic, counts.runs, counts.compiled, counts.cautious, wrong);
+  if (options.verifies)
+    std::printf("%s\n", poly::text_of(counts.comparison).c_str());
   return wrong == 0 ? 0 : 1;
 }
 
