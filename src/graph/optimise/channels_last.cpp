@@ -20,6 +20,7 @@ constexpr int64_t kMostTaps = 64; ///< of a window that is written out
 /// Channels of narrow floats in 128 bytes, and of groups that are multiplied together at most
 /// (docs/notes/grouped_convolutions.md).
 constexpr int64_t kChannelsOfLine = 64, kWidestTogether = 192;
+constexpr int64_t kFewGroups = 4, kWidestOfThin = 512;
 constexpr int64_t kOnnxBf16 = 16, kOnnxF16 = 10;
 
 /// Computed element by element, of one image.
@@ -276,12 +277,14 @@ private:
   }
 
   /// The fewest groups whose channels fill lines that TMA brings at once, where these are narrow;
-  /// else each by itself.
+  /// all of a few, or of some too narrow to be rows of a product; else each by itself.
   static int64_t groups_together(int64_t groups, int64_t channels) {
     for (int64_t n = 1; n <= groups && n * channels <= kWidestTogether; ++n)
       if (groups % n == 0 && n * channels % kChannelsOfLine == 0)
         return n;
-    return 1;
+    const bool are_few = groups <= kFewGroups;
+    const bool are_thin = channels < kFewChannels && groups * channels <= kWidestOfThin;
+    return are_few || are_thin ? groups : 1;
   }
 
   /// An image of few channels is read as it is.

@@ -106,6 +106,8 @@ TEST(ChannelsLast, groups_of_narrow_floats_fill_lines) {
   EXPECT_EQ(weights_of(groups_of(32, 4)).shape(), (Shape{1, 1, 2, 64, 64}));
   EXPECT_EQ(weights_of(groups_of(8, 24)).shape(), (Shape{1, 1, 192, 192}));  // a single one
   EXPECT_EQ(weights_of(groups_of(5, 40)).shape(), (Shape{1, 1, 5, 40, 40})); // none fits
+  EXPECT_EQ(weights_of(groups_of(2, 120)).shape(), (Shape{1, 1, 240, 240})); // few
+  EXPECT_EQ(weights_of(groups_of(13, 8)).shape(), (Shape{1, 1, 104, 104}));  // thin
   const Tensor two = weights_of(groups_of(4, 32));
   EXPECT_EQ(two.shape(), (Shape{1, 1, 2, 64, 64}));
   // Filter 3 of the second group has zeros for the first one's channels, then its own.
