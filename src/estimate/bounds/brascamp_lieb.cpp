@@ -16,20 +16,20 @@ struct Constraint {
 };
 
 /// All sums and intersections of the kernels, again and again; empty where they do not end soon.
-std::vector<Subspace> lattice(const std::vector<Matrix>& maps, size_t n) {
+std::vector<Subspace> lattice(const std::vector<FractionMatrix>& maps, size_t n) {
   std::vector<Subspace> all;
   const auto add = [&](const Subspace& each) {
     if (each.dimension() > 0 && std::find(all.begin(), all.end(), each) == all.end())
       all.push_back(each);
   };
-  Matrix everything;
+  FractionMatrix everything;
   for (size_t k = 0; k < n; ++k) {
     Row row(n);
     row[k] = 1;
     everything.push_back(std::move(row));
   }
   add({n, everything});
-  for (const Matrix& map : maps)
+  for (const FractionMatrix& map : maps)
     add(kernel_of(map, n));
   for (size_t a = 0; a < all.size(); ++a)
     for (size_t b = 0; b < a; ++b) {
@@ -79,12 +79,12 @@ std::vector<Constraint> without_followers(const std::vector<Constraint>& all) {
   return kept;
 }
 
-std::vector<Constraint> constraints_of(const std::vector<Matrix>& maps,
+std::vector<Constraint> constraints_of(const std::vector<FractionMatrix>& maps,
                                        const std::vector<Subspace>& subspaces) {
   std::vector<Constraint> all;
   for (const Subspace& subspace : subspaces) {
     Constraint made{{}, static_cast<int64_t>(subspace.dimension())};
-    for (const Matrix& map : maps)
+    for (const FractionMatrix& map : maps)
       made.factors.emplace_back(static_cast<int64_t>(image_dimension(map, subspace)));
     all.push_back(std::move(made));
   }
@@ -129,7 +129,7 @@ private:
   }
   void solve() {
     is_too_much_ = ++solved_ > kMostCorners;
-    Matrix a;
+    FractionMatrix a;
     Row b;
     for (const size_t k : chosen_) {
       a.push_back(all_[k].factors);
@@ -151,7 +151,7 @@ private:
 
 } // namespace
 
-std::vector<Row> exponents(const std::vector<Matrix>& maps, size_t n) {
+std::vector<Row> exponents(const std::vector<FractionMatrix>& maps, size_t n) {
   if (n == 0 || maps.empty())
     return {};
   const std::vector<Subspace> subspaces = lattice(maps, n);

@@ -14,6 +14,6 @@ namespace kawara::estimate {
 /// (Christ, Demmel, Knight, Scanlon, Yelick: Communication lower bounds and optimal algorithms for
 /// programs that reference arrays, 2013); the H that sums and intersections of the kernels of the
 /// M_j make are enough (Valdimarsson, 2010).
-std::vector<Row> exponents(const std::vector<Matrix>& maps, size_t n);
+std::vector<Row> exponents(const std::vector<FractionMatrix>& maps, size_t n);
 
 } // namespace kawara::estimate

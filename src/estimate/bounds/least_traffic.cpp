@@ -64,10 +64,11 @@ double loads_of(const Growth& g, double iterations, double fast_bytes) {
 }
 
 /// The maps without some iterators, which have fixed values.
-std::vector<Matrix> without(const std::vector<AccessMap>& maps, const std::vector<bool>& is_fixed) {
-  std::vector<Matrix> made;
+std::vector<FractionMatrix> without(const std::vector<AccessMap>& maps,
+                                    const std::vector<bool>& is_fixed) {
+  std::vector<FractionMatrix> made;
   for (const AccessMap& map : maps) {
-    Matrix rows;
+    FractionMatrix rows;
     for (const Row& row : map.rows) {
       Row kept;
       for (size_t k = 0; k < row.size(); ++k)
@@ -83,7 +84,7 @@ std::vector<Matrix> without(const std::vector<AccessMap>& maps, const std::vecto
 /// Whether the element says which values the fixed iterators have.
 bool tells(const AccessMap& map, const std::vector<bool>& is_fixed) {
   const size_t n = is_fixed.size(), rank = reduced(map.rows).size();
-  Matrix rows = map.rows;
+  FractionMatrix rows = map.rows;
   for (size_t k = 0; k < n; ++k)
     if (is_fixed[k]) {
       Row one(n);

@@ -10,6 +10,8 @@ namespace kawara::estimate {
 /// An exact fraction of 64-bit numbers, in lowest terms; one that does not fit is a bug.
 class Rational {
 public:
+  __extension__ typedef __int128 Wide; ///< products of two numbers
+
   Rational(int64_t number = 0) : above_(number) {}
   Rational(int64_t above, int64_t below) : Rational(wide(above, below)) {}
 
@@ -18,35 +20,32 @@ public:
   double value() const { return static_cast<double>(above_) / static_cast<double>(below_); }
 
   friend Rational operator+(const Rational& a, const Rational& b) {
-    return wide(static_cast<__int128>(a.above_) * b.below_ +
-                    static_cast<__int128>(b.above_) * a.below_,
-                static_cast<__int128>(a.below_) * b.below_);
+    return wide(static_cast<Wide>(a.above_) * b.below_ + static_cast<Wide>(b.above_) * a.below_,
+                static_cast<Wide>(a.below_) * b.below_);
   }
   friend Rational operator-(const Rational& a, const Rational& b) { return a + b * Rational(-1); }
   friend Rational operator*(const Rational& a, const Rational& b) {
-    return wide(static_cast<__int128>(a.above_) * b.above_,
-                static_cast<__int128>(a.below_) * b.below_);
+    return wide(static_cast<Wide>(a.above_) * b.above_, static_cast<Wide>(a.below_) * b.below_);
   }
   friend Rational operator/(const Rational& a, const Rational& b) {
-    return wide(static_cast<__int128>(a.above_) * b.below_,
-                static_cast<__int128>(a.below_) * b.above_);
+    return wide(static_cast<Wide>(a.above_) * b.below_, static_cast<Wide>(a.below_) * b.above_);
   }
   friend bool operator==(const Rational&, const Rational&) = default;
   friend bool operator<(const Rational& a, const Rational& b) {
-    return static_cast<__int128>(a.above_) * b.below_ < static_cast<__int128>(b.above_) * a.below_;
+    return static_cast<Wide>(a.above_) * b.below_ < static_cast<Wide>(b.above_) * a.below_;
   }
   bool is_zero() const { return above_ == 0; }
 
 private:
-  static Rational wide(__int128 above, __int128 below) {
+  static Rational wide(Wide above, Wide below) {
     KAWARA_CHECK(below != 0, "division by zero");
     if (below < 0) {
       above = -above;
       below = -below;
     }
-    __int128 a = above < 0 ? -above : above, b = below;
+    Wide a = above < 0 ? -above : above, b = below;
     while (b != 0) {
-      const __int128 rest = a % b;
+      const Wide rest = a % b;
       a = b;
       b = rest;
     }

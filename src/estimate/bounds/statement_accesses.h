@@ -14,7 +14,7 @@ namespace kawara::estimate {
 /// iterators; constants are left out.
 struct AccessMap {
   uint32_t tensor = 0;
-  Matrix rows; ///< one for each dimension of the tensor
+  FractionMatrix rows; ///< one for each dimension of the tensor
 };
 
 /// What an iteration of a statement needs to have at hand.

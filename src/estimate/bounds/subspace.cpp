@@ -19,7 +19,7 @@ size_t front_of(const Row& row) {
 
 } // namespace
 
-Matrix reduced(Matrix rows) {
+FractionMatrix reduced(FractionMatrix rows) {
   const size_t columns = rows.empty() ? 0 : rows.front().size();
   size_t done = 0;
   for (size_t column = 0; column < columns && done < rows.size(); ++column) {
@@ -40,12 +40,12 @@ Matrix reduced(Matrix rows) {
   return rows;
 }
 
-Subspace kernel_of(const Matrix& matrix, size_t n) {
-  const Matrix rows = reduced(matrix);
+Subspace kernel_of(const FractionMatrix& matrix, size_t n) {
+  const FractionMatrix rows = reduced(matrix);
   std::vector<size_t> fronts;
   for (const Row& row : rows)
     fronts.push_back(front_of(row));
-  Matrix basis;
+  FractionMatrix basis;
   for (size_t column = 0; column < n; ++column) {
     if (std::find(fronts.begin(), fronts.end(), column) != fronts.end())
       continue;
@@ -59,21 +59,21 @@ Subspace kernel_of(const Matrix& matrix, size_t n) {
 }
 
 Subspace sum(const Subspace& a, const Subspace& b) {
-  Matrix rows = a.rows_;
+  FractionMatrix rows = a.rows_;
   rows.insert(rows.end(), b.rows_.begin(), b.rows_.end());
   return {a.n_, rows};
 }
 
 Subspace intersection(const Subspace& a, const Subspace& b) {
   // What is orthogonal to either is orthogonal to both.
-  Matrix rows = kernel_of(a.rows_, a.n_).rows_;
-  const Matrix others = kernel_of(b.rows_, b.n_).rows_;
+  FractionMatrix rows = kernel_of(a.rows_, a.n_).rows_;
+  const FractionMatrix others = kernel_of(b.rows_, b.n_).rows_;
   rows.insert(rows.end(), others.begin(), others.end());
   return kernel_of(rows, a.n_);
 }
 
-size_t image_dimension(const Matrix& matrix, const Subspace& subspace) {
-  Matrix images;
+size_t image_dimension(const FractionMatrix& matrix, const Subspace& subspace) {
+  FractionMatrix images;
   for (const Row& vector : subspace.rows()) {
     Row image;
     for (const Row& row : matrix) {
@@ -87,11 +87,11 @@ size_t image_dimension(const Matrix& matrix, const Subspace& subspace) {
   return reduced(std::move(images)).size();
 }
 
-std::optional<Row> solution(Matrix a, const Row& b) {
+std::optional<Row> solution(FractionMatrix a, const Row& b) {
   const size_t n = a.size();
   for (size_t r = 0; r < n; ++r)
     a[r].push_back(b[r]);
-  const Matrix rows = reduced(std::move(a));
+  const FractionMatrix rows = reduced(std::move(a));
   if (rows.size() != n || (n > 0 && front_of(rows.back()) != n - 1))
     return std::nullopt;
   Row found;

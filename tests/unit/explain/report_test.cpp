@@ -121,10 +121,12 @@ TEST(Page, HasTheSameTagsForAnyName) {
     for (uint64_t k = 0; k < 1 + random() % 6; ++k)
       name += pieces[random() % pieces.size()];
     ASSERT_EQ(html_text(name).find_first_of("<>\"'"), std::string::npos);
-    if (round % 10 == 0)
+    if (round % 10 == 0) {
       ASSERT_EQ(tags_of(page(full(name))), expected) << name;
-    if (round % 10 == 5)
+    }
+    if (round % 10 == 5) {
       ASSERT_EQ(tags_of(page(model(name))), expected_model) << name;
+    }
   }
 }
 

@@ -12,8 +12,8 @@
 namespace kawara::estimate {
 namespace {
 
-Matrix matrix(const std::vector<std::vector<int64_t>>& rows) {
-  Matrix made;
+FractionMatrix matrix(const std::vector<std::vector<int64_t>>& rows) {
+  FractionMatrix made;
   for (const auto& row : rows) {
     made.emplace_back();
     for (const int64_t x : row)
@@ -23,7 +23,7 @@ Matrix matrix(const std::vector<std::vector<int64_t>>& rows) {
 }
 
 /// The smallest sum of exponents.
-double least_sum(const std::vector<Matrix>& maps, size_t n) {
+double least_sum(const std::vector<FractionMatrix>& maps, size_t n) {
   double least = 1e9;
   for (const Row& s : exponents(maps, n)) {
     double sum = 0;
@@ -34,7 +34,7 @@ double least_sum(const std::vector<Matrix>& maps, size_t n) {
   return least;
 }
 
-const std::vector<Matrix> kProductMaps{
+const std::vector<FractionMatrix> kProductMaps{
     matrix({{1, 0, 0}, {0, 0, 1}}), matrix({{0, 0, 1}, {0, 1, 0}}), matrix({{1, 0, 0}, {0, 1, 0}})};
 
 TEST(BrascampLieb, HasOneHalfForEachOperandOfAProduct) {
@@ -49,7 +49,7 @@ TEST(BrascampLieb, HasOneHalfForEachOperandOfAProduct) {
 /// with sum 15/7.
 TEST(BrascampLieb, HasPublishedExponents) {
   EXPECT_DOUBLE_EQ(least_sum({matrix({{1, 0}}), matrix({{0, 1}})}, 2), 2);
-  const std::vector<Matrix> complicated{
+  const std::vector<FractionMatrix> complicated{
       matrix({{1, 0, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {0, 0, 0, 0, 0, 1}}),
       matrix({{1, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}}),
       matrix({{0, 1, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {0, 0, 0, 0, 1, 0}}),
@@ -67,10 +67,10 @@ TEST(BrascampLieb, FindsNoneWhereReuseHasNoEnd) {
 /// The inequality itself, on random sets.
 TEST(BrascampLieb, HoldsForRandomSets) {
   std::mt19937 random(4);
-  const std::vector<Matrix> convolution{matrix({{1, 0, 0}, {0, 1, 1}}),
-                                        matrix({{1, 0, 0}, {0, 0, 1}}), matrix({{0, 1, 0}})};
+  const std::vector<FractionMatrix> convolution{
+      matrix({{1, 0, 0}, {0, 1, 1}}), matrix({{1, 0, 0}, {0, 0, 1}}), matrix({{0, 1, 0}})};
   int64_t compared = 0;
-  for (const std::vector<Matrix>& maps : {kProductMaps, convolution})
+  for (const std::vector<FractionMatrix>& maps : {kProductMaps, convolution})
     for (const Row& s : exponents(maps, 3))
       for (int round = 0; round < 60; ++round) {
         std::set<std::vector<int64_t>> points;

@@ -55,6 +55,8 @@ TEST(Dataflow, what_is_made_of_itself_keeps_nothing) {
   const Schedule schedule = initial(R"(const W: f32[16]
 temp a: f32[16], b: f32[16]
 output Z: f32[16]
+for i in range(16):
+    b[i] = W[i]
 for t in range(4):
     for i in range(16):
         a[i] = b[i] + W[i]
