@@ -112,6 +112,17 @@ PROGRAMS["attention_grouped"] = (
     "P[g, r, i, j] = weights[g, r, i, j]\ntotal[g, r, i] = sum(j, weights[g, r, i, j])\n"
     "acc[g, r, i, d] = sum(j, f32(P[g, r, i, j]) * f32(V[g, j, d]))\n"
     "out[g, r, i, d] = acc[g, r, i, d] / total[g, r, i]\n")
+# The same in batches, rows in front of heads, as linear layers leave them.
+PROGRAMS["attention_batched"] = (
+    "input Q: T[B, N, G, 4, D], K: T[B, N, G, D], V: T[B, N, G, D]\n"
+    "output out: T[B, N, G, 4, D]\nnumerics fast\n"
+    "temp scores: f32[B, G, 4, N, N], weights: f32[B, G, 4, N, N], P: T[B, G, 4, N, N]\n"
+    "temp total: f32[B, G, 4, N], acc: f32[B, G, 4, N, D]\nassume N >= 1\n"
+    "scores[b, g, r, i, j] = sum(d, f32(Q[b, i, g, r, d]) * f32(K[b, j, g, d]))\n"
+    "weights[b, g, r, i, j] = exp((scores[b, g, r, i, j] - max(k, scores[b, g, r, i, k])) * SCALE)\n"
+    "P[b, g, r, i, j] = weights[b, g, r, i, j]\ntotal[b, g, r, i] = sum(j, weights[b, g, r, i, j])\n"
+    "acc[b, g, r, i, d] = sum(j, f32(P[b, g, r, i, j]) * f32(V[b, j, g, d]))\n"
+    "out[b, i, g, r, d] = acc[b, g, r, i, d] / total[b, g, r, i]\n")
 TORCH = {
     "add_relu": "torch.relu(A + B)",
     "bias_gelu": "F.gelu(X + b)",
@@ -138,6 +149,7 @@ TORCH = {
     "attention": "attend(Q, K, V, False)",
     "attention_causal": "attend(Q, K, V, True)",
     "attention_grouped": "attend(Q, K, V, False)",
+    "attention_batched": "attend_batches(Q, K, V)",
 }
 CALLS_OF_GRAPH = 10
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f8e4m3": 1, "f8e5m2": 1}
@@ -183,11 +195,14 @@ def cases():
 
 
 def attentions(kind, elem):
-    is_grouped = kind == "attention_grouped"
-    for heads, positions, size in [(16, 4096, 128)] if is_grouped else HEADS:
-        yield {"kind": kind, "elem": elem,
-               "sizes": {"G" if is_grouped else "H": heads, "N": positions, "D": size},
-               "name": f"{kind}_{elem}_{heads}_{positions}_{size}"}
+    if kind == "attention_batched":
+        every = [{"B": 16, "N": 1024, "G": 4, "D": 128}]
+    elif kind == "attention_grouped":
+        every = [{"G": 16, "N": 4096, "D": 128}]
+    else:
+        every = [dict(zip("HND", sizes)) for sizes in HEADS]
+    for sizes in every:
+        yield {"kind": kind, "elem": elem, "sizes": sizes, "name": f"{kind}_{elem}_" + "_".join(map(str, sizes.values()))}
 
 
 def tensors_of(case):
@@ -300,6 +315,16 @@ class Race:
 
     def whole(self, a, b):
         return a @ b if a.dtype == self.torch.float64 else self.torch._int_mm(a, b)
+
+    def attend_batches(self, q, k, v):
+        """Rows in front of heads; PyTorch is given views of the same memory."""
+        q, k, v = q.permute(0, 2, 3, 1, 4), k.transpose(1, 2), v.transpose(1, 2)
+        if q.dtype == self.torch.float64:
+            return self.torch.stack([self.attend(*one, False) for one in zip(q, k, v)]).permute(0, 3, 1, 2, 4)
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        with sdpa_kernel([SDPBackend.CUDNN_ATTENTION]):
+            whole = self.torch.nn.functional.scaled_dot_product_attention(q.flatten(1, 2), k, v, enable_gqa=True)
+        return whole.transpose(1, 2).reshape(q.permute(0, 3, 1, 2, 4).shape)
 
     def attend(self, q, k, v, is_causal):
         """cuDNN's kernel; in double precision, written out head by head."""

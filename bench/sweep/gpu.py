@@ -4,7 +4,7 @@
     bench/sweep/gpu.py --kawara build/tools/kawara [--family products] [--count 100] [--seed 1] [--json results.json]
 
 Families: `products` (bf16, with and without bias, GELU, residual; M 1 to 16384) against cuBLAS, `attention` (N 100 to 16384, head
-sizes 32 to 256, full, causal, grouped) against cuDNN, `rows` (softmax, norms, element by element; f32 and bf16) against torch.compile, or eager
+sizes 32 to 256, full, causal, grouped, in batches) against cuDNN, `rows` (softmax, norms, element by element; f32 and bf16) against torch.compile, or eager
 PyTorch with --eager. No shape is chosen by hand: sizes are log-uniform, half of them multiples of 8, from the seed. Kernels are made, checked
 against float64 and timed as in bench/gpu/race.py: graphs of ten calls, in turns. Prints percentiles and the ten worst of each family.
 --write FOLDER only makes the texts, which needs no GPU; --texts FOLDER uses them. The exit code is 1 when a result is wrong.
@@ -38,13 +38,15 @@ def product(rng):
 
 
 def attention(rng):
-    kind = rng.choice(["attention", "attention_causal", "attention_grouped"])
+    kind = rng.choice(["attention", "attention_causal", "attention_grouped", "attention_batched"])
     heads, positions = shapes.log_uniform(rng, 1, 128), shapes.size(rng, 100, 16384)
-    each = 4 if kind == "attention_grouped" else 1
+    batches = shapes.log_uniform(rng, 1, 32) if kind == "attention_batched" else 1
+    each = 4 if kind in ("attention_grouped", "attention_batched") else 1
     width = 8 * rng.randint(4, 32) if rng.random() < 0.5 else rng.choice([32, 64, 96, 128, 192, 256])  # cuDNN takes multiples of 8
-    if 4 * heads * each * positions**2 * width > MOST_FLOP or heads * each * positions**2 > 2**31:
+    if 4 * batches * heads * each * positions**2 * width > MOST_FLOP or batches * heads * each * positions**2 > 2**31:
         return None
-    return named(kind, "bf16", {"G" if each == 4 else "H": heads, "N": positions, "D": width})
+    sizes = {"G" if each == 4 else "H": heads, "N": positions, "D": width}
+    return named(kind, "bf16", ({"B": batches} if kind == "attention_batched" else {}) | sizes)
 
 
 def rows(rng):

@@ -1,5 +1,7 @@
 #include "operator_model.h"
 
+#include <limits>
+
 namespace kawara::operator_models {
 namespace {
 
@@ -102,6 +104,49 @@ void attention(Maker& m) {
   m.output(y);
 }
 
+/// Heads of keys that several of queries share, in batches, rows in front of heads; masks as torch
+/// writes them, with zeros for queries that see no key.
+void grouped_attention(Maker& m) {
+  const int64_t batch = m.between(1, 3), heads = m.between(1, 2), each = m.between(2, 4);
+  const int64_t width = m.one_of(std::vector<int64_t>{8, 16, 32, 64}), rows = m.between(1, 70);
+  const auto by_heads = [&](const Made& x, int64_t count) {
+    const Shape apart{batch, rows, count, width}, turned{batch, count, rows, width};
+    const Made split = m.add("Reshape", {x.id, m.integers(apart)}, {}, apart);
+    return m.add("Transpose", {split.id}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}, turned);
+  };
+  const auto shared = [&](const Made& x) {
+    const Shape one{batch, heads, 1, rows, width}, all{batch, heads, each, rows, width},
+        together{batch, heads * each, rows, width};
+    const Made apart = m.add("Unsqueeze", {by_heads(x, heads).id, m.integers({2})}, {}, one);
+    const Made repeated = m.add("Expand", {apart.id, m.integers(all)}, {}, all);
+    return m.add("Reshape", {repeated.id, m.integers(together)}, {}, together);
+  };
+  const int64_t count = heads * each;
+  const Shape scores{batch, count, rows, rows}, results{batch, count, rows, width},
+      flat{batch, rows, count * width};
+  const Made q = by_heads(m.input(flat), count), k = shared(m.input({batch, rows, heads * width})),
+             v = shared(m.input({batch, rows, heads * width}));
+  const Made kt = m.add("Transpose", {k.id}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}},
+                        {batch, count, width, rows});
+  Made s = m.add("MatMul", {q.id, kt.id}, {}, scores);
+  s = m.add("Mul", {s.id, m.filled({}, 0.25).id}, {}, scores);
+  const bool is_masked = m.chance(60);
+  if (is_masked) {
+    const Made shown = m.input({batch, 1, 1, rows}, DataType::Bool);
+    const Made hidden = m.filled({}, -std::numeric_limits<double>::infinity());
+    s = m.add("Where", {shown.id, s.id, hidden.id}, {}, scores);
+  }
+  s = m.add("Softmax", {s.id}, {{"axis", int64_t{-1}}}, scores);
+  if (is_masked) {
+    const Made none = m.add("IsNaN", {s.id}, {}, scores, DataType::Bool);
+    s = m.add("Where", {none.id, m.filled({}, 0).id, s.id}, {}, scores);
+  }
+  const Made y = m.add("MatMul", {s.id, v.id}, {}, results);
+  const Made turned = m.add("Transpose", {y.id}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}},
+                            {batch, rows, count, width});
+  m.output(m.add("Reshape", {turned.id, m.integers(flat)}, {}, flat));
+}
+
 } // namespace
 
 std::vector<Family> product_families() {
@@ -109,7 +154,8 @@ std::vector<Family> product_families() {
           {"matmul", matmul},
           {"thin", thin},
           {"siblings", siblings},
-          {"attention", attention}};
+          {"attention", attention},
+          {"grouped_attention", grouped_attention}};
 }
 
 } // namespace kawara::operator_models

@@ -37,7 +37,7 @@ PRODUCTS = [("gemm", "bf16", (200, 136, 72)), ("gemm", "bf16", (201, 137, 75)), 
             ("gemm_tf32", "f32", (136, 200, 72)), ("gemm_nt_bytes", "f8e4m3", (136, 208, 144)),
             ("gemm_bytes", "f8e5m2", (136, 208, 144)), ("gemm_nt_i8", "i8", (136, 208, 144))]
 HEADS = [(kind, "bf16", sizes) for kind in ("attention", "attention_causal")
-         for sizes in ((3, 200, 64), (2, 333, 128), (70, 256, 64))] + [("attention_grouped", "bf16", (2, 200, 64))]
+         for sizes in ((3, 200, 64), (2, 333, 128), (70, 256, 64))] + [("attention_grouped", "bf16", (2, 200, 64)), ("attention_batched", "bf16", (2, 3, 100, 64))]
 ROWS = [(kind, elem, sizes) for elem in ("f32", "bf16")
         for kind, sizes in (("softmax", (37, 1003)), ("layer_norm", (37, 1000)), ("rms_norm", (70, 264)),
                             ("add_layer_norm", (37, 520)), ("bias_gelu", (37, 1003)), ("add_relu", (33, 1000)),
@@ -73,7 +73,7 @@ class Job:
 def sized(kind, elem, sizes):
     names = ("M", "N", "K") if kind.startswith("gemm") else ("M", "N")
     if kind.startswith("attention"):
-        names = ("G" if kind.endswith("grouped") else "H", "N", "D")
+        names = {"grouped": ("G", "N", "D"), "batched": ("B", "G", "N", "D")}.get(kind.rpartition("_")[2], ("H", "N", "D"))
     return {"kind": kind, "elem": elem, "sizes": dict(zip(names, sizes)),
             "name": f"{kind}_{elem}_" + "_".join(map(str, sizes))}
 
@@ -87,7 +87,7 @@ def race_jobs(folder):
         for extent in sizes:
             work *= extent
         if kind.startswith("attention"):
-            work *= 2 * sizes[1] * (4 if kind.endswith("grouped") else 1)
+            work *= 2 * case["sizes"]["N"] * (4 if "G" in case["sizes"] else 1)
         elif kind == "gemm_batched":
             work *= 32
         yield Job(case["name"], path, case["sizes"].items(), work)

@@ -31,11 +31,24 @@ Tensor list_of(const Order& values) {
   return tensor;
 }
 
-/// 0 up to the diagonal, `hidden` above it.
-Tensor triangle(int64_t rows, double hidden, DataType type = DataType::F32, double shown = 0) {
-  Tensor tensor(type, {rows, rows});
-  for (int64_t k = 0; k < rows * rows; ++k)
-    tensor.set_double(k, k % rows > k / rows ? hidden : shown);
+/// 0 up to the diagonal, `hidden` above it; in as many matrices as `outer` says.
+Tensor triangle(int64_t rows, double hidden, DataType type = DataType::F32, double shown = 0,
+                Shape outer = {}) {
+  outer.insert(outer.end(), {rows, rows});
+  Tensor tensor(type, outer);
+  for (int64_t k = 0; k < tensor.elements(); ++k)
+    tensor.set_double(k, k % rows > k / rows % rows ? hidden : shown);
+  return tensor;
+}
+
+/// The last rows see two keys, the first one as many as there are.
+Tensor band(int64_t rows, bool hides_all_of_first) {
+  Tensor tensor(DataType::F32, {1, 1, rows, rows});
+  for (int64_t k = 0; k < rows * rows; ++k) {
+    const int64_t back = k / rows - k % rows;
+    const bool is_seen = (back == 0 || back == 1) && !(hides_all_of_first && k / rows == 0);
+    tensor.set_double(k, is_seen ? 0 : -std::numeric_limits<double>::infinity());
+  }
   return tensor;
 }
 
@@ -111,6 +124,11 @@ TEST(RecogniseAttention, KnowsCausalMasks) {
   EXPECT_TRUE(is_causal({sum, {{"mask", triangle(4, -kInfinite)}}}));
   EXPECT_TRUE(is_causal({sum, {{"mask", triangle(4, -3e38)}}}));
   EXPECT_FALSE(is_causal({sum, {{"mask", triangle(4, -1e4)}}})); // a weight of nearly 0
+  // Once for each batch, as constant folding leaves it; one batch may differ.
+  Tensor each = triangle(4, -kInfinite, DataType::F32, 0, {2, 1});
+  EXPECT_TRUE(is_causal({sum, {{"mask", each}}}));
+  each.set_double(16 + 3, 0);
+  EXPECT_FALSE(is_causal({sum, {{"mask", each}}}));
   const std::vector<Line> choice{{"m", "Where", {"mask", "s", "low"}}},
       inverted{{"m", "Where", {"mask", "low", "s"}}};
   EXPECT_TRUE(is_causal(
@@ -245,6 +263,18 @@ TEST(RecogniseAttention, DropsTheGuardOfRowsThatSeeKeys) {
   };
   with_guard(HeadsApart{}, "Attention");
   with_guard(guarded, "ZeroingAttention"); // a mask may hide all keys of a query
+  // A constant mask tells.
+  const std::vector<Line> sum{{"m", "Add", {"s", "mask"}}};
+  with_guard({sum, {{"mask", band(4, false)}}}, "Reshape Attention");
+  with_guard({sum, {{"mask", band(4, true)}}}, "Reshape ZeroingAttention");
+  const std::vector<Line> choice{{"m", "Where", {"mask", "s", "low"}}};
+  Tensor shown(DataType::Bool, {4, 4});
+  for (int64_t k = 0; k < 4; ++k)
+    shown.set_double(5 * k, 1);
+  const Tensor low = number(-kInfinite);
+  with_guard({choice, {{"mask", shown}, {"low", low}}}, "Where Attention");
+  shown.set_double(0, 0);
+  with_guard({choice, {{"mask", shown}, {"low", low}}}, "Where ZeroingAttention");
 }
 
 TEST(RecogniseAttention, SharesHeadsOfKeys) {

@@ -8,6 +8,7 @@ namespace {
 
 using rewrite::Type;
 using views::StridedView;
+using views::Walks;
 
 /// From here on a score plus this number is this number, whatever sane scores are: the key has no
 /// weight.
@@ -24,6 +25,17 @@ StridedView turned(const StridedView& view) {
     order.push_back(static_cast<int64_t>(k));
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   return views::transposed(view, order);
+}
+
+/// Does `holds` say yes to an element of these walks?
+template <class F> bool meets(const Walks& walks, int64_t from, const F& holds, size_t at = 0) {
+  if (at == walks.size())
+    return holds(from);
+  const int64_t steps = walks[at].stride == 0 ? 1 : walks[at].extent;
+  for (int64_t k = 0; k < steps; ++k)
+    if (meets(walks, from + k * walks[at].stride, holds, at + 1))
+      return true;
+  return false;
 }
 
 class AttentionFinder {
@@ -49,8 +61,7 @@ public:
       return std::nullopt;
     if (parts_.chosen && !parts_.masks.empty() && edit_.number(parts_.otherwise) != -kInfinity)
       return std::nullopt;
-    // Without other masks every query sees a key.
-    parts_.zeroes_nan = parts_.zeroes_nan && has_others;
+    parts_.zeroes_nan = parts_.zeroes_nan && has_others && !sees_a_key();
     return std::move(parts_);
   }
 
@@ -58,6 +69,27 @@ private:
   int64_t queries() const { return parts_.scores[parts_.scores.size() - 2]; }
   int64_t keys() const { return parts_.scores.back(); }
   int64_t batches() const { return count_of(leading(parts_.scores)); }
+
+  /// Is there one mask, a constant one, that shows each query a key? Then no weight is the quotient
+  /// of zeros that the guard is written for.
+  bool sees_a_key() const {
+    if (parts_.is_causal || parts_.masks.size() + (parts_.chosen ? 1 : 0) != 1)
+      return false;
+    const ValueView& mask = parts_.chosen ? *parts_.chosen : parts_.masks.front();
+    const Tensor* tensor = edit_.constant(mask.base);
+    if (!tensor)
+      return false;
+    const auto is_seen = [&](int64_t element) {
+      const double value = tensor->get_double(element);
+      return parts_.chosen ? (value != 0) != parts_.keeps_false : value > -kInfinity;
+    };
+    Walks rows;
+    for (const Walks* dim : {&mask.view.dims[0], &mask.view.dims[1]})
+      rows.insert(rows.end(), dim->begin(), dim->end());
+    return !meets(rows, mask.view.offset, [&](int64_t row) {
+      return !meets(mask.view.dims[2], row, is_seen);
+    });
+  }
 
   bool has_last_axis(const Node& softmax, size_t rank) const {
     const int64_t axis =
@@ -292,19 +324,18 @@ private:
   }
 
   /// Calls `holds(tensor, element, is_later)` for all elements of a constant that has a number for
-  /// each pair of a query and a key (as many of both) and is the same for all heads; false when it
+  /// each pair of a query and a key (as many of both), once or for each batch or head; false when it
   /// is none.
   template <class F> bool for_pairs(ValueId id, F holds) const {
     const Tensor* tensor = edit_.constant(id);
     const int64_t rows = queries();
-    if (!tensor || rows != keys() || !is_number(rows) || tensor->elements() != rows * rows ||
+    if (!tensor || rows != keys() || !is_number(rows) || tensor->elements() == 0 ||
         tensor->rank() < 2 || tensor->shape().back() != rows ||
         tensor->shape()[tensor->shape().size() - 2] != rows)
       return false;
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < rows; ++j)
-        if (!holds(*tensor, i * rows + j, j > i))
-          return false;
+    for (int64_t element = 0; element < tensor->elements(); ++element)
+      if (!holds(*tensor, element, element % rows > element / rows % rows))
+        return false;
     return true;
   }
 

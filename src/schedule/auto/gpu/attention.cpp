@@ -110,7 +110,7 @@ private:
       for (const StmtId id : *list)
         if (text(id).op == ReduceOp::Sum && loops_in_block(id).size() == 3)
           found.push_back(id);
-    if (found.size() != 2 || joined_.chain.producers.size() != 2 || joined_.rows.size() > 3)
+    if (found.size() != 2 || joined_.chain.producers.size() != 2)
       return false;
     scores_ = found[0];
     sums_ = found[1];
@@ -209,15 +209,29 @@ private:
     return "";
   }
 
+  /// A grid has three axes: outer loops beyond them (batches, heads of keys, heads that share one)
+  /// run as one.
+  void bind_rows(std::vector<Directive>& plan) const {
+    constexpr std::array kAxes = {Axis::BlockX, Axis::BlockY, Axis::BlockZ};
+    std::vector<LoopName> rows;
+    for (const LoopId row : joined_.rows)
+      rows.push_back(name(row));
+    while (rows.size() > kAxes.size()) {
+      plan.emplace_back(Coalesce{rows[0], rows[1]});
+      rows[1] = {rows[0].statement, rows[0].loop + "_" + rows[1].loop};
+      rows.erase(rows.begin());
+    }
+    for (size_t n = 0; n < rows.size(); ++n)
+      plan.emplace_back(Bind{rows[rows.size() - 1 - n], kAxes[n]});
+  }
+
   bool finish() {
     std::vector<Directive> plan;
     std::set<uint32_t> kept;
     for (const StmtId id : joined_.chain.members)
       if (text(id).op != ReduceOp::None && kept.insert(text(id).tensor).second)
         plan.emplace_back(StoreAt{tensor(text(id).tensor).name, name(joined_.rows.back())});
-    constexpr std::array kAxes = {Axis::BlockX, Axis::BlockY, Axis::BlockZ};
-    for (size_t n = 0; n < joined_.rows.size(); ++n)
-      plan.emplace_back(Bind{name(joined_.rows[joined_.rows.size() - 1 - n]), kAxes[n]});
+    bind_rows(plan);
     for (const auto& [id, columns] :
          {std::pair(scores_, blocks_.reduced), std::pair(sums_, *width_of_sums())}) {
       const std::string instruction = instruction_for(id, columns);

@@ -135,6 +135,20 @@ for i in range(512):
   return examples;
 }
 
+/// Heads of queries share keys, in several batches: one loop more than a grid has axes.
+constexpr const char* kBatchesOfGroups = R"(input Q: bf16[3, 256, 2, 4, 64], K: bf16[3, 256, 2, 64]
+input V: bf16[3, 256, 2, 64]
+output out: bf16[3, 256, 2, 4, 64]
+temp scores: f32[3, 2, 4, 256, 256], weights: f32[3, 2, 4, 256, 256]
+temp narrow: bf16[3, 2, 4, 256, 256], total: f32[3, 2, 4, 256], acc: f32[3, 2, 4, 256, 64]
+scores[b, n, g, i, j] = sum(d, f32(Q[b, i, n, g, d]) * f32(K[b, j, n, d]))
+weights[b, n, g, i, j] = exp((scores[b, n, g, i, j] - max(k, scores[b, n, g, i, k])) * 0.125)
+narrow[b, n, g, i, j] = weights[b, n, g, i, j]
+total[b, n, g, i] = sum(j, weights[b, n, g, i, j])
+acc[b, n, g, i, d] = sum(j, f32(narrow[b, n, g, i, j]) * f32(V[b, j, n, d]))
+out[b, i, n, g, d] = acc[b, n, g, i, d] / total[b, n, g, i]
+)";
+
 const std::vector<Example>& gpu_examples() {
   static const std::vector<Example> examples{
       {"attention in one pass", R"(input Q: bf16[8, 1024, 64], K: bf16[8, 1024, 64]
@@ -149,6 +163,7 @@ total[h, i] = sum(j, weights[h, i, j])
 acc[h, i, d] = sum(j, f32(narrow[h, i, j]) * f32(V[h, j, d]))
 out[h, i, d] = acc[h, i, d] / total[h, i]
 )"},
+      {"attention in one pass", kBatchesOfGroups},
       {"product of a few rows", product(1, 4096, 4096)},
       {"product with a split reduction", product(128, 128, 65536, "bf16")},
       {"product", product(1024, 1024, 1024)},
