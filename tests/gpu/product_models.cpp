@@ -150,12 +150,9 @@ void grouped_attention(Maker& m) {
 } // namespace
 
 std::vector<Family> product_families() {
-  return {{"gemm", gemm},
-          {"matmul", matmul},
-          {"thin", thin},
-          {"siblings", siblings},
-          {"attention", attention},
-          {"grouped_attention", grouped_attention}};
+  return {{"gemm", gemm},           {"matmul", matmul},
+          {"thin", thin},           {"siblings", siblings},
+          {"attention", attention}, {"grouped_attention", grouped_attention}};
 }
 
 } // namespace kawara::operator_models

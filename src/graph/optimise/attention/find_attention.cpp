@@ -86,9 +86,8 @@ private:
     Walks rows;
     for (const Walks* dim : {&mask.view.dims[0], &mask.view.dims[1]})
       rows.insert(rows.end(), dim->begin(), dim->end());
-    return !meets(rows, mask.view.offset, [&](int64_t row) {
-      return !meets(mask.view.dims[2], row, is_seen);
-    });
+    return !meets(rows, mask.view.offset,
+                  [&](int64_t row) { return !meets(mask.view.dims[2], row, is_seen); });
   }
 
   bool has_last_axis(const Node& softmax, size_t rank) const {
@@ -324,8 +323,8 @@ private:
   }
 
   /// Calls `holds(tensor, element, is_later)` for all elements of a constant that has a number for
-  /// each pair of a query and a key (as many of both), once or for each batch or head; false when it
-  /// is none.
+  /// each pair of a query and a key (as many of both), once or for each batch or head; false when
+  /// it is none.
   template <class F> bool for_pairs(ValueId id, F holds) const {
     const Tensor* tensor = edit_.constant(id);
     const int64_t rows = queries();
