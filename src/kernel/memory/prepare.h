@@ -14,8 +14,9 @@ namespace kawara::kernel {
 ///            for i: A_sum[i] = A[i] * 2
 ///            ...
 ///
-/// A statement of the body qualifies when it reads nothing but constants and workspaces that were
-/// prepared before it, and writes workspaces that no other statement writes. It shares no variable
+/// Statements of the body that write the same workspaces, as a loop and its remainder do, qualify
+/// together: when they read nothing but constants and workspaces that were prepared before them,
+/// nothing else writes their workspaces, and none between them reads these. They share no variable
 /// with others either.
 Kernel prepare(Kernel);
 

@@ -47,6 +47,33 @@ TEST(Constants, AWorkspaceThatIsWrittenAgainIsNotKept) {
   EXPECT_EQ(kernel::prepare(std::move(kernel)).prepared, 0u);
 }
 
+/// The loop over `doubled`, from its element `lo` on; the one of `kernel` ends there.
+kernel::Stmt rest_of_doubled(kernel::Kernel& kernel, int64_t lo) {
+  kernel::Stmt rest = kernel.body[1];
+  std::get<kernel::For>(kernel.body[1]).hi = scalar::int_lit(lo);
+  std::get<kernel::For>(rest).lo = scalar::int_lit(lo);
+  return rest;
+}
+
+TEST(Constants, ALoopAndItsRemainderArePreparedTogether) {
+  kernel::Kernel kernel = with_weights();
+  kernel.body.insert(kernel.body.begin() + 2, rest_of_doubled(kernel, 5));
+  kernel = kernel::prepare(std::move(kernel));
+  EXPECT_EQ(kernel.prepared, 2u);
+  std::vector<int64_t> W(kElements, 10), x(kElements, 1), out(kElements);
+  call(loaded(kernel), {W.data(), x.data(), out.data()});
+  EXPECT_EQ(out, std::vector<int64_t>(kElements, 21));
+}
+
+TEST(Constants, ARemainderThatReadsOtherInputsKeepsTheWholeFromBeingPrepared) {
+  kernel::Kernel kernel = with_weights();
+  auto rest = std::get<kernel::For>(rest_of_doubled(kernel, 5));
+  std::get<kernel::Store>(rest.body[0]).value =
+      std::get<kernel::Store>(std::get<kernel::For>(kernel.body[0]).body[0]).value;
+  kernel.body.insert(kernel.body.begin() + 2, std::move(rest));
+  EXPECT_EQ(kernel::prepare(std::move(kernel)).prepared, 0u);
+}
+
 TEST(Constants, AreReadAgainOnlyWhenTheArrayIsAnother) {
   const Executable executable = loaded(kernel::prepare(with_weights()));
   std::vector<int64_t> W(kElements, 10), x(kElements, 1), out(kElements);
