@@ -112,6 +112,7 @@ struct Pack {
   std::string tensor;
   std::optional<LoopName> loop;                    ///< none: once, before everything that reads
   std::optional<scalar::Elem> type = std::nullopt; ///< of the buffer; none: the tensor's
+  std::optional<std::string> reader = {}; ///< the statement whose reads count; none: all reads
   friend bool operator==(const Pack&, const Pack&) = default;
 };
 struct StoreAt {

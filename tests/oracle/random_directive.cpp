@@ -86,7 +86,10 @@ public:
       const auto [name, at] = read_below();
       if (draw(0, 3) == 0)
         return Prefetch{name, at, draw(1, 3)};
-      return Pack{name, at};
+      Pack pack{name, at};
+      if (draw(0, 2) == 0)
+        pack.reader = statement();
+      return pack;
     }
     case 27:
       return layout();

@@ -49,7 +49,8 @@ Result<uint32_t, Refusal::Shape> resolve_tensor(const Scop& scop, const std::str
 
 Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t tensor,
                                               std::optional<LoopId> loop,
-                                              const std::string& loop_name) {
+                                              const std::string& loop_name,
+                                              std::optional<StmtId> reader) {
   const Scop& scop = schedule.scop;
   const std::string& name = scop.tensors[tensor].name;
   const std::vector<StmtId> below =
@@ -67,10 +68,13 @@ Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t
     if (access.is_write)
       return fail(scop[access.statement].text.name + " writes `" + name + "` inside " + loop_name +
                   ": a copy made before would miss what it writes. Choose a loop without it.");
-    place.reads.push_back(access);
+    if (!reader || access.statement == *reader)
+      place.reads.push_back(access);
   }
   if (place.reads.empty())
-    return fail("Nothing below " + loop_name + " reads `" + name + "`.");
+    return fail(reader
+                    ? scop[*reader].text.name + " reads no `" + name + "` below " + loop_name + "."
+                    : "Nothing below " + loop_name + " reads `" + name + "`.");
   std::erase_if(place.reads, [&](const Access& read) {
     return scop[read.statement].domain.intersect_params(scop.context).is_empty();
   });

@@ -18,10 +18,12 @@ struct StagedReads {
 };
 
 /// What `stage` and `pack` can do with `tensor` at `loop` (none: before all loops); else why not,
-/// in a sentence.
+/// in a sentence. With a `reader` that statement's reads alone count; others go on reading the
+/// tensor.
 Result<StagedReads, std::string> staged_reads(const Schedule&, uint32_t tensor,
                                               std::optional<poly::LoopId> loop,
-                                              const std::string& loop_name);
+                                              const std::string& loop_name,
+                                              std::optional<poly::StmtId> reader = {});
 
 /// The tensor called `name`. Refuses an unknown one (K0208).
 Result<uint32_t, Refusal::Shape> resolve_tensor(const poly::Scop&, const std::string& name,

@@ -269,6 +269,16 @@ private:
   PrivateBuffer buffer_;
 };
 
+/// The statements that read, each once, in the order of the text; none if it is a single one.
+std::vector<std::string> readers_of(const poly::Scop& scop, const std::vector<Access>& reads) {
+  std::vector<std::string> names;
+  for (const Access& read : reads)
+    if (const std::string& name = scop[read.statement].text.name;
+        std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  return names.size() > 1 ? names : std::vector<std::string>();
+}
+
 bool is_one_read(const std::vector<Access>& reads) {
   return std::all_of(reads.begin(), reads.end(), [&](const Access& read) {
     return read.statement == reads.front().statement &&
@@ -294,17 +304,28 @@ Proposed propose(const Schedule& schedule, const Pack& directive, const Environm
   const auto refused = [&](const std::string& why) {
     return fail(shape_refusal(kCannotStage, request, where, "cannot pack here", {why}));
   };
-  auto reads = staged_reads(schedule, tensor, loop, loop_name);
+  std::optional<StmtId> reader;
+  if (directive.reader) {
+    KAWARA_TRY(reader, resolve_statement(schedule, *directive.reader, request));
+  }
+  auto reads = staged_reads(schedule, tensor, loop, loop_name, reader);
   if (!reads)
     return refused(reads.error());
   if (!is_one_read(reads->reads)) {
+    const std::vector<std::string> readers = readers_of(schedule.scop, reads->reads);
     auto several =
         shape_refusal(kCannotStage, request, where, "cannot pack here",
-                      {"`" + directive.tensor + "` is read in several places below " + loop_name +
-                       ", each in an order of its own; `stage` keeps the order "
-                       "of the tensor."});
+                      {"`" + directive.tensor + "` is read in several places " +
+                       (directive.loop ? "below " + loop_name : "of the program") +
+                       ", each in an order of its own; `stage` keeps the order of the tensor" +
+                       (readers.empty() ? "." : ", `reader=` copies what one statement reads.")});
     if (directive.loop)
       several.ways_out.push_back({Stage{directive.tensor, *directive.loop, {}, {}}});
+    for (const std::string& name : readers) {
+      Pack one = directive;
+      one.reader = name;
+      several.ways_out.push_back({one});
+    }
     return fail(std::move(several));
   }
   const scalar::Elem elem = schedule.scop.tensors[tensor].elem;

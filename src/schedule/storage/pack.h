@@ -21,14 +21,16 @@ namespace kawara::schedule {
 /// first, then pack.
 ///
 /// With `type=f32` the buffer holds the elements in that type: they are converted once, where they
-/// are copied.
+/// are copied. With `reader=S3` it holds what that statement reads; others go on reading the
+/// tensor. Several statements that read a tensor, each in an order of its own, get a buffer each.
 ///
-/// Needs    a tensor that one statement below the loop reads, at one index; none below writes it,
-///          and it is not written between its first and its last reader of the program text.
+/// Needs    a tensor that one statement below the loop reads, or the one that is named, at one
+///          index; none below writes it, and it is not written between its first and its last
+///          reader of the program text.
 /// Legal    as for `stage`: judged like all other statements.
-/// Refuses  an unknown tensor (K0208), a tensor that cannot be packed there (K0235), a vector,
-///          unrolled coalesced or tensorized loop (K0217), a type that does not hold every value of
-///          the tensor's (K0235).
+/// Refuses  an unknown tensor (K0208) or statement (K0207), a tensor that cannot be packed there
+///          (K0235), a vector, unrolled coalesced or tensorized loop (K0217), a type that does not
+///          hold every value of the tensor's (K0235).
 Proposed propose(const Schedule&, const Pack&, const Environment&);
 
 } // namespace kawara::schedule

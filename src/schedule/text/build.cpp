@@ -123,9 +123,13 @@ std::vector<Signature> signatures() {
          return Extend{loop(b[0]), number(b[1])};
        }},
       {"pack",
-       {{"tensor", Kind::Tensor}, {"loop", Kind::Loop, true}, type},
+       {{"tensor", Kind::Tensor},
+        {"loop", Kind::Loop, true},
+        type,
+        {"reader", Kind::Statement, true}},
        [](const Bound& b) {
-         return Pack{text(b[0]), b[1] ? std::optional(loop(b[1])) : std::nullopt, type_if(b[2])};
+         return Pack{text(b[0]), b[1] ? std::optional(loop(b[1])) : std::nullopt, type_if(b[2]),
+                     b[3] ? std::optional(text(b[3])) : std::nullopt};
        }},
       {"store_at",
        {{"tensor", Kind::Tensor}, on},

@@ -82,6 +82,8 @@ std::string text_of(const Pack& d) {
     arguments.push_back(to_string(*d.loop));
   if (d.type)
     arguments.push_back(key("type", std::string(scalar::name_of(*d.type))));
+  if (d.reader)
+    arguments.push_back(key("reader", *d.reader));
   return call("pack", arguments);
 }
 std::string text_of(const Prefetch& d) {

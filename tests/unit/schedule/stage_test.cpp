@@ -32,7 +32,8 @@ std::string shape_of(const Schedule& s, uint32_t tensor) {
 
 TEST(Stage, text_is_kept) {
   for (const std::string text :
-       {"stage(B, k.0)", "stage(B, S1.k.0, panel=1, width=12)", "pack(B, k.0)"})
+       {"stage(B, k.0)", "stage(B, S1.k.0, panel=1, width=12)", "pack(B, k.0)",
+        "pack(B, k.0, reader=S2)", "pack(B, type=f32, reader=S2)"})
     EXPECT_EQ(print(directives(text)), text);
   EXPECT_EQ(print(directives("stage(B, k.0, 1, 12)")), "stage(B, k.0, panel=1, width=12)");
 }
