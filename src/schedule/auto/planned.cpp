@@ -5,6 +5,7 @@
 #include "schedule/auto/facts/distribution.h"
 #include "schedule/auto/gpu_schedule.h"
 #include "schedule/auto/indexed_schedule.h"
+#include "schedule/auto/nest/gemv.h"
 #include "schedule/auto/nest/isl_orders.h"
 #include "schedule/auto/nest/outer_lanes.h"
 #include "schedule/auto/nest/tall_reduction.h"
@@ -39,7 +40,7 @@ public:
     plan_chains();
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
-          !run_in_strips(loop, true) && wants_distribution(schedule_, loop))
+          !run_in_strips(loop, true) && gains_by_distribution(loop))
         distribute_all(schedule_, loop);
     plan_reductions(Phase::EarlyReductions);
     for (const LoopId loop : child_loops(schedule_.order.body))
@@ -61,9 +62,14 @@ private:
     while (!loops.empty() && take(loops.front(), Phase::Chains, Around::Nothing));
   }
 
-  /// What stands at the loop, if it is still there and nothing was made of it yet.
+  /// The loop is still there (it may have become part of another's plan), and nothing was made of
+  /// it yet.
+  bool is_open(LoopId loop) const {
+    return !done_.contains(loop) && poly::find_node(schedule_.order, loop) != nullptr;
+  }
+
   void plan(Phase phase, LoopId loop, Around around) {
-    if (done_.contains(loop) || poly::find_node(schedule_.order, loop) == nullptr)
+    if (!is_open(loop))
       return;
     if (phase == Phase::Nests) {
       improve(loop, around);
@@ -198,13 +204,16 @@ private:
   }
 
   void improve(LoopId loop, Around around) {
+    if (!is_open(loop))
+      return;
     const auto nest = perfect_nest_at(schedule_.order, loop);
     if (nest && !writes_in_turn(schedule_, *nest)) {
-      take(loop, Phase::Nests, around);
+      if (!stands_in_steps(loop, around) || !take(loop, Phase::Products, around))
+        take(loop, Phase::Nests, around);
       return;
     }
     // A loop of one iteration keeps nothing together.
-    if (nest || wants_distribution(schedule_, loop) ||
+    if (nest || gains_by_distribution(loop) ||
         longest_run(schedule_.scop, schedule_.order, loop) == 1) {
       const std::vector<LoopId> parts = distribute_all(schedule_, loop);
       if (parts.size() > 1) {
@@ -217,6 +226,17 @@ private:
       take(loop, Phase::Nests, around);
     else
       improve_inside(loop, around);
+  }
+
+  bool gains_by_distribution(LoopId loop) const {
+    return wants_distribution(schedule_, loop) ||
+           hides_rows_of_a_kept_matrix(schedule_, loop, environment_);
+  }
+
+  /// Is the nest part of one step of a loop whose steps follow each other (a recurrent layer)? What
+  /// such a step multiplies by is laid out before the loop, or once for all calls.
+  bool stands_in_steps(LoopId loop, Around around) const {
+    return around == Around::Nothing && *poly::depth_of(schedule_.order, loop) > 0;
   }
 
   /// Threads or strips of lanes along the loop, and what is in it by itself.

@@ -33,6 +33,8 @@ std::span<const Rule> cpu_rules() {
       {Products, "product", "one update of two operands, each used again", packed_products},
       {Products, "product without tile registers", "the same, where its tiles were refused",
        products_without_tiles},
+      {Products, "rows of a kept matrix", "a matrix by a vector, used again by steps or calls",
+       rows_of_a_kept_matrix},
       {LateReductions, "tall reduction", "few results, many terms", tall_reductions},
       {Windows, "window with epilogue", "few neighbours added up, and what is made of the sum",
        windows_with_epilogue},

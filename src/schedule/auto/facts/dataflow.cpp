@@ -75,4 +75,10 @@ bool Dataflow::is_local_to(uint32_t tensor, const std::vector<StmtId>& statement
          std::all_of(flow.readers.begin(), flow.readers.end(), is_among);
 }
 
+std::optional<std::string> reader_if_several(const poly::Scop& scop, uint32_t tensor,
+                                             StmtId reader) {
+  return Dataflow(scop)[tensor].readers.size() > 1 ? std::optional(scop[reader].text.name)
+                                                   : std::nullopt;
+}
+
 } // namespace kawara::schedule

@@ -2,6 +2,8 @@
 
 #include "poly/scop.h"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace kawara::schedule {
@@ -28,5 +30,9 @@ private:
   bool keeps_values(const poly::Scop&, uint32_t tensor, std::vector<Kept>& known) const;
   std::vector<TensorFlow> tensors_;
 };
+
+/// The reader's name, for a copy of what it reads (`pack`), where others read the tensor, too.
+std::optional<std::string> reader_if_several(const poly::Scop&, uint32_t tensor,
+                                             poly::StmtId reader);
 
 } // namespace kawara::schedule

@@ -11,4 +11,14 @@ namespace kawara::schedule {
 ///   C[i, j] += A[i, k] * B[k, j], three columns: pack(B); vectorize(k, 4); parallel(i)
 void dot_products(const Site&, const Offer&);
 
+/// A matrix by a vector, where the matrix is used again: by the next step of a recurrent layer, or,
+/// as a constant, by the next call. It is copied once so that its rows lie side by side, and each
+/// row of the result is a lane: nothing is added up across lanes, and the order of each sum stays.
+///
+///   y[j] += A[j, k] * x[k]:  split(j, 176); reorder(j.0, k, j.1); pack(A); vectorize(j.1, 16)
+void rows_of_a_kept_matrix(const Site&, const Offer&);
+
+/// Whether distribution makes such a nest of something in the loop.
+bool hides_rows_of_a_kept_matrix(const Schedule&, poly::LoopId, const Environment&);
+
 } // namespace kawara::schedule

@@ -1,3 +1,4 @@
+#include "schedule/auto/facts/dataflow.h"
 #include "schedule/auto/product/blocking.h"
 #include "schedule/auto/product/product.h"
 
@@ -221,10 +222,9 @@ private:
     auto number = static_cast<uint32_t>(schedule_.scop.statements.size());
     const auto pack_one = [&](uint32_t tensor, bool is_whole, const std::string& at,
                               const std::string& elements) {
-      Pack pack{schedule_.scop.tensors[tensor].name, std::nullopt, packed_type(tensor)};
-      if (!is_whole)
-        pack.loop = LoopName{statement, at};
-      add(std::move(pack));
+      add(Pack{schedule_.scop.tensors[tensor].name,
+               is_whole ? std::nullopt : std::optional(LoopName{statement, at}),
+               packed_type(tensor), reader_if_several(schedule_.scop, tensor, p_.update())});
       return std::pair("S" + std::to_string(number++), elements + ".1.1");
     };
     if (packs_right(p_, cuts_.copied_lanes())) {
@@ -462,10 +462,8 @@ private:
       outer.resize(shared);
       return share_as_one(outer);
     }
-    if (!cuts_.rows_in_parallel)
-      return add(Parallel{{statement, own(p_.lanes) + ".0"}});
-    add(Parallel{{statement, own(p_.rows) + ".0"}});
-    if (!right_copy_.empty())
+    add(Parallel{{statement, own(cuts_.rows_in_parallel ? p_.rows : p_.lanes) + ".0"}});
+    if (cuts_.rows_in_parallel && !right_copy_.empty())
       add(Parallel{{right_copy_, right_copy_loop_}});
   }
 

@@ -86,6 +86,82 @@ for i in range(512):
   EXPECT_EQ(around(rows, 1).unrolled(), std::set<std::string>{"i"}) << loops_of(rows);
 }
 
+/// Steps of a recurrent layer: each multiplies a state by weights that all steps share.
+std::string steps_of(int batch, int states) {
+  return fmt::format(R"(input G: f32[100, {0}, {1}]
+const R: f32[{1}, {1}]
+temp A: f32[100, {0}, {1}]
+inout H: f32[101, {0}, {1}]
+for t in range(100):
+    for b in range({0}):
+        for j in range({1}):
+            A[t, b, j] = 0
+            for k in range({1}):
+                A[t, b, j] += H[t, b, k] * R[j, k]
+            H[t + 1, b, j] = tanh(G[t, b, j] + A[t, b, j])
+)",
+                     batch, states);
+}
+
+void expect_register_tiles_in_steps(const Schedule& steps, uint32_t product) {
+  const LoopsAround nest = around(steps, product);
+  EXPECT_EQ(nest.depth_of_steps("t"), 0) << loops_of(steps);
+  EXPECT_EQ(nest.lanes_along(), "j") << loops_of(steps);
+  EXPECT_TRUE(nest.unrolled().contains("b")) << loops_of(steps);
+  EXPECT_TRUE(is_packed(steps, "R")) << loops_of(steps);
+}
+
+TEST(Recurrence, of_products_has_register_tiles_and_packed_weights) {
+  for (const char* processor : {"neoverse-n1", "sapphirerapids"})
+    expect_register_tiles_in_steps(by_default(steps_of(8, 256), processor), 1);
+}
+
+TEST(Recurrence, of_products_packs_weights_that_others_read_too) {
+  std::string text = steps_of(8, 256);
+  const size_t loops = text.find("for t");
+  text.insert(loops, "output d: f32[256]\nd[j] = R[j, j]\n");
+  expect_register_tiles_in_steps(by_default(text, "sapphirerapids"), 2);
+}
+
+/// Rows of the weights lie side by side, once for all steps.
+TEST(Recurrence, of_a_matrix_by_a_vector_has_lanes_along_its_rows) {
+  const std::string text = R"(input R: f32[256, 96]
+temp A: f32[100, 256]
+inout H: f32[101, 256]
+for t in range(100):
+    for j in range(256):
+        A[t, j] = 0
+        for k in range(96):
+            A[t, j] += H[t, k] * R[j, k]
+        H[t + 1, j] = tanh(A[t, j])
+)";
+  for (const char* processor : {"neoverse-n1", "sapphirerapids"}) {
+    const Schedule steps = by_default(text, processor);
+    EXPECT_EQ(around(steps, 1).lanes_along(), "j") << loops_of(steps);
+    EXPECT_EQ(around(steps, 1).depth_of_steps("t"), 0) << loops_of(steps);
+    EXPECT_TRUE(is_packed(steps, "R")) << loops_of(steps);
+  }
+}
+
+/// A copy for a single call, or for a few steps, would cost more than it gains.
+TEST(Recurrence, of_a_matrix_that_is_used_once_copies_nothing) {
+  const auto text = [](int steps, const char* matrix) {
+    return fmt::format(R"(input R: f32[{0}, 256, 96]
+inout A: f32[{0}, 256]
+inout H: f32[{0}, 96]
+for t in range({0}):
+    for j in range(256):
+        for k in range(96):
+            A[t, j] += H[t, k] * R[{1}, j, k]
+)",
+                       steps, matrix);
+  };
+  for (const auto& program : {text(100, "t"), text(4, "0")}) {
+    const Schedule steps = by_default(program, "sapphirerapids");
+    EXPECT_FALSE(is_packed(steps, "R")) << loops_of(steps);
+  }
+}
+
 /// Iterations of the innermost loop around the last statement.
 int64_t innermost_run(const Schedule& schedule) {
   const poly::StmtId last{static_cast<uint32_t>(schedule.scop.statements.size() - 1)};

@@ -107,6 +107,8 @@ Y[c, h, w] = max(S[c, h, w], 0.0)
       {"reduction in parts", "input x: f32[1000000]\ninout s: f32[1]\nfor i in range(1):\n"
                              "    for k in range(1000000):\n        s[i] += x[k]\n"},
       {"dot products", product(512, 3, 512)},
+      {"rows of a kept matrix", "const A: f32[256, 96]\ninput x: f32[96]\noutput y: f32[256]\n"
+                                "y[j] = sum(k, A[j, k] * x[k])\n"},
       {"lanes that gather", "input A: f32[1000], at: i32[5000]\noutput C: f32[5000]\n"
                             "for i in range(5000):\n    C[i] = A[at[i]]\n"},
       {"column sums", "input X: f32[300, 400]\ntemp M: f32[400]\noutput E: f32[300, 400]\n"
