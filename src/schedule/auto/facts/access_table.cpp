@@ -3,6 +3,7 @@
 #include "poly/accesses.h"
 #include "poly/legality/witness.h"
 #include "scalar/loads.h"
+#include "schedule/tree/nest.h"
 
 #include <algorithm>
 
@@ -154,6 +155,28 @@ Strides shared_strides_at(const Schedule& schedule, const std::vector<StmtId>& s
 
 bool goes_far(const Strides& strides) {
   return strides.far_writes > 0 && strides.far >= strides.unit;
+}
+
+bool turns_back(const Schedule& schedule, const Nest& nest, size_t position) {
+  const size_t depth = *poly::depth_of(schedule.order, nest.loops[position]);
+  const auto is_bent = [](const Expr& index, uint32_t iterator) {
+    bool found = false;
+    scalar::visit(index, [&](const Expr& e) {
+      const auto* node = scalar::as<scalar::Binary>(e);
+      found = found || (node != nullptr &&
+                        (node->op == scalar::BinaryOp::Min || node->op == scalar::BinaryOp::Max ||
+                         node->op == scalar::BinaryOp::Mod) &&
+                        mentions(e, iterator));
+    });
+    return found;
+  };
+  for (const StmtId id : nest.statements)
+    for (const uint32_t iterator : iterators_of(schedule.order.rows[id.value][depth]))
+      for (const scalar::Load* load : scalar::loads_in(schedule.scop[id].text.value))
+        if (std::any_of(load->index.begin(), load->index.end(),
+                        [&](const Expr& index) { return is_bent(index, iterator); }))
+          return true;
+  return false;
 }
 
 bool is_plain_row(const Scop& scop, const Order& order, StmtId id, size_t row) {

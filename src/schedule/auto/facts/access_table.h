@@ -53,6 +53,10 @@ Strides shared_strides_at(const Schedule&, const std::vector<poly::StmtId>&, siz
 /// Lanes along such a loop load and store element by element for the most part.
 bool goes_far(const Strides&);
 
+/// Whether some index of a load stops at a border along the nest's loop or turns back there:
+/// `x[min(max(i - 1, 0), 8)]`, `x[(i + 12) % 16]`.
+bool turns_back(const Schedule&, const Nest&, size_t position);
+
 /// Whether a row of the order is one of the statement's iterators plus a constant.
 bool is_plain_row(const poly::Scop&, const poly::Order&, poly::StmtId, size_t row);
 

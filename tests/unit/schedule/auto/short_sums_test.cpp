@@ -186,5 +186,26 @@ TEST(AutoShortSums, of_fewer_taps_than_lanes_leave_these_to_results_with_strides
   EXPECT_EQ(lanes_along("sapphirerapids"), "w");
 }
 
+/// Lanes of a row of so many elements, of which each comes from there.
+int64_t lanes_of_row(int extent, const char* from, const char* processor = "sapphirerapids") {
+  return around(by_default(fmt::format("input X: f32[500, {0}]\noutput Y: f32[500, {0}]\n"
+                                       "Y[i, j] = X[i, {1}]\n",
+                                       extent, from),
+                           processor),
+                0)
+      .lanes();
+}
+
+TEST(AutoShortRows, that_turn_back_have_lanes_that_leave_few_elements) {
+  EXPECT_EQ(lanes_of_row(10, "min(max(j - 1, 0), 8)"), 8);
+  EXPECT_EQ(lanes_of_row(24, "(j + 7) % 24"), 8);
+  EXPECT_EQ(lanes_of_row(64, "(j + 7) % 64"), 32) << "nothing is left";
+  EXPECT_EQ(lanes_of_row(10, "min(max(j - 1, 0), 8)", "neoverse-n1"), 8);
+}
+
+TEST(AutoShortRows, of_neighbours_have_whole_vectors) {
+  EXPECT_EQ(lanes_of_row(10, "j"), 32) << "the last ones are stored under a mask";
+}
+
 } // namespace
 } // namespace kawara::schedule
