@@ -17,9 +17,9 @@
 namespace kawara::driver {
 namespace {
 
-/// Iterations from which a better order of loops is worth the time to find it: tens of milliseconds,
-/// once. What is not scheduled runs without lanes; 8,000 elements of GELU took 45 us so, and 7 in
-/// lanes (one Cascade Lake core).
+/// Iterations from which a better order of loops is worth the time to find it: tens of
+/// milliseconds, once. What is not scheduled runs without lanes; 8,000 elements of GELU took 45 us
+/// so, and 7 in lanes (one Cascade Lake core).
 constexpr double kWorthScheduling = 256;
 
 double iterations_of(const program::Program& program, const std::vector<int64_t>& params) {
