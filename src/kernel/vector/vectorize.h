@@ -4,8 +4,9 @@
 
 namespace kawara::kernel {
 
-/// What becomes of the iterations that fill no vector, where their number is known: one vector of
-/// so many lanes, or one by one.
+/// What becomes of the iterations that fill no vector, where their number is known: narrower
+/// vectors, of registers as long as they fill some, then one of the lanes that are left; or one by
+/// one.
 enum class Rest : uint8_t { NarrowVector, OneByOne };
 
 /// Loops marked vector(W) do W iterations at once, statement by statement; what is left runs one by

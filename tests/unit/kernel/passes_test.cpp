@@ -203,13 +203,15 @@ for i in range(16):
   line::expect_same(text, "auto", {{5}, {29}});
 }
 
-TEST(Vectorize, TakesTheRestOfAKnownLoopAtOnce) {
+TEST(Vectorize, TakesTheRestOfAKnownLoopInWholeRegistersAndOnePart) {
   const char* text = "input A: f32[14], B: f32[7]\noutput C: f32[14], D: f32[7]\n"
                      "C[i] = A[i] * 2\nD[i] = B[i] * 2\n";
   const std::string listing = after(text, "vectorize(S0.i, 8); vectorize(S1.i, 16)", "vectorize");
   EXPECT_EQ(occurrences(listing, "ramp(0, 1, 8)"), 2U) << listing;
-  EXPECT_EQ(occurrences(listing, "ramp(8, 1, 6)"), 2U) << listing;
-  EXPECT_EQ(occurrences(listing, "ramp(0, 1, 7)"), 2U) << "shorter than one vector\n" << listing;
+  EXPECT_EQ(occurrences(listing, "ramp(8, 1, 4)"), 2U) << listing;
+  EXPECT_EQ(occurrences(listing, "ramp(12, 1, 2)"), 2U) << listing;
+  EXPECT_EQ(occurrences(listing, "ramp(0, 1, 4)"), 2U) << "shorter than one vector\n" << listing;
+  EXPECT_EQ(occurrences(listing, "ramp(4, 1, 3)"), 2U) << "and than one register\n" << listing;
   line::expect_same(text, "vectorize(S0.i, 8); vectorize(S1.i, 16)", {{}});
 }
 
