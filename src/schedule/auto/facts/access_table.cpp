@@ -84,17 +84,27 @@ void add_accesses(AccessTable& table, const Scop& scop, const Order& order, Stmt
   for (size_t row = first; row < last; ++row)
     iterators.push_back(steps.iterator_of(order.rows[id.value][row]));
   const auto add = [&](uint32_t tensor, bool is_write, const std::vector<Expr>& index) {
-    LoopAccess access{id, tensor, is_write, {}};
+    LoopAccess access{id, tensor, is_write, false, {}};
     for (const auto& iterator : iterators)
       access.moves.push_back(iterator ? move_of(text, steps, index, *iterator) : Move::Far);
     table.push_back(std::move(access));
   };
   add(text.tensor, true, text.index);
-  for (const scalar::Load* load : scalar::loads_in(text.value))
-    add(load->tensor, false, load->index);
+  const auto loads = scalar::loads_in(text.value);
+  for (size_t n = 0; n < loads.size(); ++n) {
+    add(loads[n]->tensor, false, loads[n]->index);
+    table.back().is_repeated = std::any_of(
+        loads.begin(), loads.begin() + static_cast<std::ptrdiff_t>(n), [&](const auto* earlier) {
+          return earlier->tensor == loads[n]->tensor &&
+                 std::equal(earlier->index.begin(), earlier->index.end(), loads[n]->index.begin(),
+                            loads[n]->index.end(), scalar::equal);
+        });
+  }
 }
 
 void count(Strides& strides, const LoopAccess& access, size_t loop) {
+  if (access.is_repeated)
+    return;
   const Move move = access.moves[loop];
   strides.none += move == Move::None;
   strides.unit += move == Move::Unit;

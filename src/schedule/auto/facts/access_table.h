@@ -18,7 +18,8 @@ struct LoopAccess {
   poly::StmtId statement;
   uint32_t tensor = 0;
   bool is_write = false;
-  std::vector<Move> moves; ///< one for each loop, outermost first
+  bool is_repeated = false; ///< the statement loads the same element before
+  std::vector<Move> moves;  ///< one for each loop, outermost first
 
   bool stays(size_t loop) const { return moves[loop] == Move::None; }
   /// Along all loops: the same element in every iteration.
@@ -34,7 +35,8 @@ AccessTable access_table(const poly::Scop&, const poly::Order&, poly::StmtId);
 /// Of the statements of a nest, along the nest's loops.
 AccessTable access_table(const Schedule&, const Nest&);
 
-/// How the accesses of statements move when one loop advances by one, counted.
+/// How the accesses of statements move when one loop advances by one, counted; repeated loads are
+/// none.
 struct Strides {
   int unit = 0;
   int none = 0;
