@@ -68,9 +68,12 @@ public:
     if (has_short_lines(sides))
       return side_of_lines(sides);
     for (int64_t lanes = native_lanes(); lanes >= std::min(kLeastSquare, native_lanes());
-         lanes /= 2)
-      if (written >= lanes && read >= 2 * lanes && (written >= 2 * lanes || written % lanes == 0))
+         lanes /= 2) {
+      // A single square of the smallest and what it leaves are still faster than elements.
+      const int64_t enough = lanes == kLeastSquare ? lanes : 2 * lanes;
+      if (written >= lanes && read >= enough && (written >= 2 * lanes || written % lanes == 0))
         return lanes;
+    }
     return 0;
   }
 

@@ -203,6 +203,23 @@ TEST(AutoShortRows, that_turn_back_have_lanes_that_leave_few_elements) {
   EXPECT_EQ(lanes_of_row(10, "min(max(j - 1, 0), 8)", "neoverse-n1"), 8);
 }
 
+/// Lanes along which the greatest of each row is found.
+int64_t lanes_of_greatest(int extent, const char* processor) {
+  const Schedule made = by_default(
+      fmt::format("input X: f32[500, {0}]\noutput y: f32[500]\ny[i] = max(k, X[i, k])\n", extent),
+      processor);
+  return around(made, 1).lanes();
+}
+
+TEST(AutoShortRows, have_their_greatest_element_in_half_a_wide_vector) {
+  EXPECT_EQ(lanes_of_greatest(8, "sapphirerapids"), 0) << "the code generator finds lanes";
+  EXPECT_EQ(lanes_of_greatest(12, "sapphirerapids"), 8);
+  EXPECT_EQ(lanes_of_greatest(60, "sapphirerapids"), 8);
+  EXPECT_EQ(lanes_of_greatest(100, "sapphirerapids"), 16);
+  EXPECT_EQ(lanes_of_greatest(12, "neoverse-n1"), 0);
+  EXPECT_EQ(lanes_of_greatest(60, "neoverse-n1"), 12);
+}
+
 TEST(AutoShortRows, of_neighbours_have_whole_vectors) {
   EXPECT_EQ(lanes_of_row(10, "j"), 32) << "the last ones are stored under a mask";
 }

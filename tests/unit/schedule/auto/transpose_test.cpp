@@ -51,7 +51,7 @@ TEST(AutoTransposed, a_thin_side_has_squares_of_a_part_of_a_vector) {
   EXPECT_EQ(rows_of_square(thin(64)), 16);
   EXPECT_EQ(rows_of_square(thin(24)), 8);
   EXPECT_EQ(rows_of_square(thin(8)), 4);
-  EXPECT_EQ(rows_of_square(thin(5)), 0) << "fewer than two squares";
+  EXPECT_EQ(rows_of_square(thin(3)), 0) << "no square at all";
 }
 
 TEST(AutoTransposed, a_line_that_is_no_whole_vector_is_one_under_a_mask) {
@@ -69,6 +69,18 @@ TEST(AutoTransposed, a_line_that_is_no_whole_vector_is_one_under_a_mask) {
   }
   EXPECT_EQ(rows_of_square(lines(8)), 8) << "whole squares of a part of a vector";
   EXPECT_EQ(lines(17).lanes(), 16);
+}
+
+TEST(AutoTransposed, a_few_elements_in_a_row_have_one_square_and_what_it_leaves) {
+  const auto square = [](int64_t elements) {
+    const std::string n = std::to_string(elements);
+    return rows_of_square(around(by_default("input X: f32[7000, " + n + "]\noutput Y: f32[" + n +
+                                                ", 7000]\nY[i, j] = X[j, i]\n",
+                                            "sapphirerapids", 1),
+                                 0));
+  };
+  for (const int64_t elements : {4, 5, 7, 8})
+    EXPECT_EQ(square(elements), 4) << elements;
 }
 
 TEST(AutoTransposed, a_short_row_has_one_loop_of_tiles) {
