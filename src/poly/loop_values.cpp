@@ -2,6 +2,7 @@
 
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
+#include "poly/isl/pieces.h"
 #include "support/check.h"
 
 namespace kawara::poly {
@@ -21,6 +22,14 @@ isl::set freed(const isl::set& set, size_t size, size_t from, size_t to) {
   const isl::map forget(set.ctx(), "{ " + tuple(size, from, to, 'x') + " -> " +
                                        tuple(size, from, to, 'y') + " }");
   return set.apply(forget);
+}
+
+/// From a value of the loop to another one of the same outer iteration.
+isl::set steps_of_runs(const isl::set& values, size_t last) {
+  const size_t size = last + 1;
+  const isl::map pairs(values.ctx(), "{ " + tuple(size, last, size, 'x') + " -> " +
+                                         tuple(size, last, size, 'y') + " }");
+  return pairs.intersect_domain(values).intersect_range(values).deltas();
 }
 
 std::optional<int64_t> whole_number(const isl::val& value) {
@@ -64,16 +73,25 @@ std::optional<ConstantRange> ends_of_values(const isl::set& values, size_t last)
 }
 
 std::optional<int64_t> longest_run(const isl::set& values, size_t last) {
-  const size_t size = last + 1;
-  const isl::map pairs(values.ctx(), "{ " + tuple(size, last, size, 'x') + " -> " +
-                                         tuple(size, last, size, 'y') + " }");
-  const isl::set steps = pairs.intersect_domain(values).intersect_range(values).deltas();
+  const isl::set steps = steps_of_runs(values, last);
   if (steps.is_empty())
     return 0;
   const auto most = whole_number(steps.dim_max_val(static_cast<int>(last)));
   if (!most)
     return std::nullopt;
   return *most + 1;
+}
+
+bool run_depends_on_params(const isl::set& values, size_t last) {
+  const isl::set steps = steps_of_runs(values, last);
+  bool depends = false;
+  if (!steps.is_empty())
+    largest_value(steps, static_cast<unsigned>(last))
+        .as_pw_multi_aff()
+        .foreach_piece([&](const isl::set&, const isl::multi_aff& piece) {
+          depends = depends || !piece.at(0).is_cst();
+        });
+  return depends;
 }
 
 } // namespace kawara::poly

@@ -19,10 +19,12 @@ struct ConstantRange {
 
 /// Whether the values do not depend on those of the loops from depth `first` on.
 bool is_rectangle(const isl::set& values, size_t first, size_t last);
-/// Their ends, where these are the same numbers for all parameters and all outer iterations.
+/// Their ends over all parameters and all outer iterations, where there are such numbers.
 std::optional<ConstantRange> ends_of_values(const isl::set& values, size_t last);
-/// Largest number of values from first to last that the loop runs through in one go; empty when
-/// that depends on parameters.
+/// Largest number of values from first to last that the loop runs through in one go, for any
+/// parameters; empty when there is no such number.
 std::optional<int64_t> longest_run(const isl::set& values, size_t last);
+/// Whether that number is another one for other parameters.
+bool run_depends_on_params(const isl::set& values, size_t last);
 
 } // namespace kawara::poly

@@ -87,8 +87,11 @@ std::optional<TextFamily> TextFamily::of(const std::string& first, const std::st
     const int64_t factor = change(k) / change(*key);
     const int64_t offset = a.numbers[k] - factor * a.numbers[*key];
     family.numbers_.push_back({factor, offset});
+    // What shrinks as the size grows is a number of the text as long as it is not negative.
     if (factor != 0)
-      family.most_ = std::min(family.most_, (kMostElements - std::abs(offset)) / std::abs(factor));
+      family.most_ = std::min(family.most_, factor < 0
+                                                ? offset / -factor
+                                                : (kMostElements - std::abs(offset)) / factor);
   }
   if (family.most_ < std::max(a.numbers[*key], b.numbers[*key]))
     return std::nullopt;

@@ -23,9 +23,17 @@ std::optional<ConstantRange> constant_range(const Scop& scop, const Order& order
 }
 
 std::optional<int64_t> longest_run(const Scop& scop, const Order& order, LoopId loop) {
-  if (const auto run = poly::SyntacticProver(scop).longest_run(order, loop))
+  const poly::SyntacticProver text(scop);
+  auto run = text.longest_run(order, loop);
+  if (run && (*run <= kUnknownExtent || scop.params.empty() || text.range(order, loop)))
     return run;
-  return poly::longest_run(loop_values(scop, order, loop), *poly::depth_of(order, loop));
+  const isl::set values = loop_values(scop, order, loop);
+  const size_t depth = *poly::depth_of(order, loop);
+  if (!run)
+    run = poly::longest_run(values, depth);
+  const bool is_bound = run && *run > kUnknownExtent && !scop.params.empty() &&
+                        poly::run_depends_on_params(values, depth);
+  return is_bound ? std::nullopt : run;
 }
 
 } // namespace kawara::schedule

@@ -9,16 +9,22 @@ namespace kawara::schedule {
 using poly::ConstantRange;
 using poly::loop_values;
 
+/// Assumed of a loop or a dimension whose extent depends on parameters, where orders of loops are
+/// compared. What asks whether something is large enough (threads) or small enough (a cache)
+/// assumes less or more for itself.
+inline constexpr int64_t kUnknownExtent = 1000;
+
 /// Whether the values of `inner` do not depend on those of the loops from `outer` down to it.
 bool is_rectangular_block(const poly::Scop&, const poly::Order&, poly::LoopId outer,
                           poly::LoopId inner);
 
-/// The values of a loop when their ends are the same numbers for all parameters and all outer
-/// iterations.
+/// The ends of a loop's values over all parameters and all outer iterations, where there are such
+/// numbers.
 std::optional<ConstantRange> constant_range(const poly::Scop&, const poly::Order&, poly::LoopId);
 
 /// Largest number of values from first to last that the loop runs through in one go; empty when
-/// that depends on parameters.
+/// that depends on parameters. A bound from what is assumed of these counts as long as it says more
+/// than `kUnknownExtent`.
 std::optional<int64_t> longest_run(const poly::Scop&, const poly::Order&, poly::LoopId);
 
 } // namespace kawara::schedule

@@ -35,6 +35,13 @@ TEST(TextFamily, WholeNumbersOfFloatsToo) {
   EXPECT_EQ(family->size_in("Y0[i] = T[i + 3] / 9.5"), std::nullopt);
 }
 
+TEST(TextFamily, NumbersThatShrinkEndTheFamily) {
+  const auto family = TextFamily::of("X0: f32[36, 4]", "X0: f32[31, 5]");
+  ASSERT_TRUE(family);
+  EXPECT_EQ(family->text(), "param size\nassume size >= 1\nassume size <= 11\n"
+                            "X0: f32[(-5 * size + 56), size]");
+}
+
 TEST(TextFamily, OnlyIntegersMayDiffer) {
   EXPECT_FALSE(TextFamily::of("a[3] = 0.5", "a[4] = 0.25"));
   EXPECT_FALSE(TextFamily::of("a3[3] = 1", "a4[3] = 1"));

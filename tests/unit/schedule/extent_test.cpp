@@ -63,5 +63,17 @@ for i in range(10, 20):
   EXPECT_EQ(runs(kApart, text), runs_by_sets(kApart, text));
 }
 
+TEST(Extent, a_bound_far_above_what_is_assumed_says_nothing) {
+  // A size that may be anything below 2^31 would be cut into parts of 2^30.
+  const auto bounded = [](const std::string& bound) {
+    return runs("param N\nassume N <= " + bound +
+                    "\noutput C: f32[N, 3000]\nfor i in range(N):\n    for j in range(3000):\n"
+                    "        C[i, j] = 1\n",
+                "");
+  };
+  EXPECT_EQ(bounded("64"), (Runs{64, 3000}));
+  EXPECT_EQ(bounded("2147483648"), (Runs{0, 3000}));
+}
+
 } // namespace
 } // namespace kawara::schedule

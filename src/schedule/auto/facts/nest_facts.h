@@ -2,16 +2,12 @@
 
 #include "schedule/auto/facts/access_table.h"
 #include "schedule/auto/facts/perfect_nest.h"
+#include "schedule/tree/extent.h"
 
 #include <optional>
 #include <vector>
 
 namespace kawara::schedule {
-
-/// Assumed of a loop or a dimension whose extent depends on parameters, where orders of loops are
-/// compared. What asks whether something is large enough (threads) or small enough (a cache)
-/// assumes less or more for itself.
-inline constexpr int64_t kUnknownExtent = 1000;
 
 /// The facts that decide how a nest is scheduled.
 struct NestFacts {
