@@ -121,7 +121,7 @@ private:
 
   bool has_narrow_rest(int64_t iterations) const {
     return rest_ == Rest::NarrowVector && iterations > 1 && scans_.empty() &&
-           (accumulators_.empty() || folds());
+           (accumulators_.empty() || folds() || is_rest_);
   }
 
   /// Lanes of a vector for so few iterations: all that fit into a register, else a power of two. Of
@@ -401,7 +401,9 @@ private:
     Block last;
     if (has_narrow_rest(left)) {
       rest.marks.vector_width = narrow_lanes(left);
-      last = LoopVectorizer(kernel_, rest, inside_, rest_, register_bytes_).run();
+      LoopVectorizer narrow(kernel_, rest, inside_, rest_, register_bytes_);
+      narrow.is_rest_ = true;
+      last = narrow.run();
     }
     if (last.empty())
       last = copies_of_body(kernel_, rest, rest.lo, left);
@@ -448,6 +450,7 @@ private:
   Rest rest_;
   int64_t register_bytes_;
   int64_t copies_ = 1;
+  bool is_rest_ = false; ///< of a loop whose last lanes run at once
   bool has_vectors_ = false;
   bool has_fused_nests_ = false; ///< statements that are no updates of accumulators
   std::vector<Accumulator> accumulators_;
