@@ -384,13 +384,14 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const TileShares shares{shares_tiles(p) ? cuts.threads : 1,
                           product_over(p.extents, p.outer) * p.combined_extent()};
   const int64_t row_count = (rows + accumulator_rows - 1) / accumulator_rows;
-  cuts.tile = has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
-                        : register_tile(environment.cpu, cuts.lanes, row_count, columns,
-                                        edge_costs(p, cuts.lanes, environment.cpu), shares);
-  // Of one vector and a part the instruction does not take two: where the left operand is read in
-  // place, nothing lies beyond the edge.
-  if (cuts.instruction && columns < 2 * cuts.lanes)
-    cuts.tile.vectors = 1;
+  EdgeCosts edges = edge_costs(p, cuts.lanes, environment.cpu);
+  // An instruction takes whole vectors: the part of one that is left over is in a tile beside
+  // others, never in the only one.
+  if (cuts.instruction && columns % cuts.lanes != 0)
+    edges.most_vectors = std::clamp<int64_t>(columns / cuts.lanes, 1, edges.most_vectors);
+  cuts.tile =
+      has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
+                : register_tile(environment.cpu, cuts.lanes, row_count, columns, edges, shares);
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.fused_lanes *= accumulator_rows;

@@ -21,6 +21,7 @@ struct EdgeCosts {
   bool is_in_place = false; ///< or read unpacked, beside weights that are copied once
   int64_t most_rows = 14;
   bool rows_apart = false; ///< the last rows alone cost what a tile of their size does
+  int64_t most_vectors = 16;
 };
 
 /// Threads that share the tiles of `results` results of the same size.
