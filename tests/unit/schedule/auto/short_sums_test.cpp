@@ -55,6 +55,20 @@ TEST(AutoShortSums, of_a_vector_of_columns_fill_lanes_from_four_rows_on) {
   EXPECT_NE(lanes(2, 79), "j") << "two sums wait for each other";
 }
 
+TEST(AutoShortSums, of_two_operands_in_runs_copy_the_longer_one_rather_than_store_across_lanes) {
+  const auto lanes = [](int64_t rows, int64_t columns) {
+    const Schedule made = by_default(
+        fmt::format("input X: f32[16, {0}, 16], Y: f32[16, {1}, 16]\noutput Z: f32[16, {0}, {1}]\n"
+                    "Z[b, i, j] = sum(k, X[b, i, k] * Y[b, j, k])\n",
+                    rows, columns),
+        "sapphirerapids");
+    return around(made, 1).lanes_along();
+  };
+  EXPECT_EQ(lanes(47, 144), "j");
+  EXPECT_EQ(lanes(60, 900), "j");
+  EXPECT_EQ(lanes(300, 40), "j");
+}
+
 TEST(AutoConvolution, lanes_are_compared_over_all_outer_loops) {
   // 16 rows of 160 elements: one loop has ten times as many iterations outside as the other.
   const std::string loops = loops_of(
