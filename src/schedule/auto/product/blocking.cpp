@@ -389,9 +389,9 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   // others, never in the only one.
   if (cuts.instruction && columns % cuts.lanes != 0)
     edges.most_vectors = std::clamp<int64_t>(columns / cuts.lanes, 1, edges.most_vectors);
-  cuts.tile =
-      has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
-                : register_tile(environment.cpu, cuts.lanes, row_count, columns, edges, shares);
+  cuts.tile = has_tiles
+                  ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
+                  : register_tile(environment.cpu, cuts.lanes, row_count, columns, edges, shares);
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.fused_lanes *= accumulator_rows;

@@ -165,8 +165,9 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
   const int64_t room = room_for(cpu, edges);
   // Few rows leave room for more vectors side by side. A tile wider than the columns would take a
   // neighbour's as well.
-  const int64_t widest = std::min({rows < kFewTileRows ? 24 / std::max<int64_t>(rows, 1) : 6,
-                                   edges.most_vectors, std::max<int64_t>(1, parts(columns, lanes))});
+  const int64_t widest =
+      std::min({rows < kFewTileRows ? 24 / std::max<int64_t>(rows, 1) : 6, edges.most_vectors,
+                std::max<int64_t>(1, parts(columns, lanes))});
   const int64_t highest = edges.rows_apart ? std::min(edges.most_rows, rows) : edges.most_rows;
   for (int64_t vectors = 1; vectors <= widest; ++vectors)
     for (int64_t r = 1; r <= highest; ++r) {
