@@ -89,9 +89,9 @@ std::optional<TextFamily> TextFamily::of(const std::string& first, const std::st
     family.numbers_.push_back({factor, offset});
     // What shrinks as the size grows is a number of the text as long as it is not negative.
     if (factor != 0)
-      family.most_ = std::min(family.most_, factor < 0
-                                                ? offset / -factor
-                                                : (kMostElements - std::abs(offset)) / factor);
+      family.most_ =
+          std::min(family.most_,
+                   factor < 0 ? offset / -factor : (kMostElements - std::abs(offset)) / factor);
   }
   if (family.most_ < std::max(a.numbers[*key], b.numbers[*key]))
     return std::nullopt;
