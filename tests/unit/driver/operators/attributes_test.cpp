@@ -170,6 +170,34 @@ TEST(Attributes, PadGoesAround) {
   expect_elements(got[0], {3, 1, 2, 3, 1, 2, 3, 1, 2});
 }
 
+/// Long rows are copied run by run, short ones gathered.
+TEST(Attributes, PadOfLongRowsInEveryMode) {
+  constexpr int64_t kRows = 2, kLength = 40;
+  const Tensor x = varied({kRows, kLength}, 1);
+  const auto place = [](const std::string& mode, int64_t i) {
+    if (mode == "edge")
+      return std::clamp<int64_t>(i, 0, kLength - 1);
+    if (mode == "wrap")
+      return (i + 2 * kLength) % kLength;
+    return i < 0 ? -i : i < kLength ? i : 2 * (kLength - 1) - i;
+  };
+  for (const char* mode : {"reflect", "edge", "wrap"})
+    for (const auto& [begin, end] : std::initializer_list<std::pair<int64_t, int64_t>>{
+             {3, 5}, {0, 7}, {39, 0}, {-4, 6}, {2, -3}, {40, 1}, {45, 45}}) {
+      if (mode == std::string("reflect") && std::max(begin, end) >= kLength)
+        continue;
+      SCOPED_TRACE(fmt::format("{} {} {}", mode, begin, end));
+      const Tensor got =
+          run({"Pad", {{"mode", std::string(mode)}}, {x, integers({0, begin, 0, end})}})[0];
+      const int64_t length = kLength + begin + end;
+      std::vector<double> expected;
+      for (int64_t r = 0; r < kRows; ++r)
+        for (int64_t i = 0; i < length; ++i)
+          expected.push_back(x.get_double(r * kLength + place(mode, i - begin)));
+      expect_elements(got, expected);
+    }
+}
+
 TEST(Attributes, OfNormsMayBeLarge) {
   const Tensor x = floats({1, 1, 3}, {1, -2, 3});
   expect_elements(
