@@ -36,6 +36,64 @@ template <class Key> struct Ranked {
 /// Keys that are made and looked at together: a whole block is for lanes.
 constexpr int64_t kBlock = 16;
 
+/// So many of a row are kept as a sorted list, more as a heap whose front is the last.
+constexpr size_t kFew = 16;
+
+template <class Key> Key greatest_of(const Key* keys, size_t size) {
+  Key greatest = keys[0];
+  size_t at = 0;
+  for (; at + kBlock <= size; at += kBlock)
+    for (size_t i = 0; i < kBlock; ++i)
+      greatest = keys[at + i] > greatest ? keys[at + i] : greatest;
+  for (; at < size; ++at)
+    greatest = keys[at] > greatest ? keys[at] : greatest;
+  return greatest;
+}
+
+/// The first `count` (at most kFew) of up to kBlock rows that lie side by side: their elements
+/// come line by line, and few lines hold one that is wanted.
+template <class Key> class SideBySide {
+public:
+  explicit SideBySide(size_t count) : count_(count) {}
+
+  void begin(size_t rows) {
+    rows_ = rows;
+    place_ = 0;
+    std::fill(keys_[count_ - 1], keys_[count_ - 1] + kBlock, std::numeric_limits<Key>::max());
+  }
+  void take(const Key* line) {
+    if (place_ < count_) {
+      for (size_t row = 0; row < rows_; ++row)
+        put(row, line[row], place_);
+    } else {
+      const Key* const last = keys_[count_ - 1];
+      unsigned wanted = 0;
+      for (size_t row = 0; row < kBlock; ++row)
+        wanted |= static_cast<unsigned>(line[row] > last[row]);
+      for (size_t row = 0; wanted != 0 && row < rows_; ++row)
+        if (line[row] > last[row])
+          put(row, line[row], count_ - 1);
+    }
+    ++place_;
+  }
+  int64_t place(size_t rank, size_t row) const { return places_[rank][row]; }
+
+private:
+  /// Behind those of the same key, which come earlier; `at` is free.
+  void put(size_t row, Key key, size_t at) {
+    for (; at > 0 && keys_[at - 1][row] < key; --at) {
+      keys_[at][row] = keys_[at - 1][row];
+      places_[at][row] = places_[at - 1][row];
+    }
+    keys_[at][row] = key;
+    places_[at][row] = static_cast<int64_t>(place_);
+  }
+
+  size_t count_, rows_ = 0, place_ = 0;
+  Key keys_[kFew][kBlock] = {};
+  int64_t places_[kFew][kBlock] = {};
+};
+
 /// The first `count` of all keys in order, row after row. Of few of many, most keys are below the
 /// last one: blocks of them are left out at once.
 template <class Key> class FirstRanked {
@@ -47,16 +105,18 @@ public:
     best_.clear();
     if (count_ == 0)
       return best_;
+    if (count_ == 1) {
+      const Key* const found = std::find(keys, keys + size, greatest_of(keys, size));
+      best_.push_back({*found, found - keys});
+      return best_;
+    }
     if (count_ * kMany > size && count_ > kFew)
       return sorted(keys, size);
     size_t at = 0;
     for (; at < count_; ++at)
       put(keys[at], at);
     for (; at + kBlock <= size; at += kBlock) {
-      const Key* const some = keys + at;
-      Key greatest = some[0];
-      for (size_t i = 0; i < kBlock; ++i)
-        greatest = some[i] > greatest ? some[i] : greatest;
+      const Key greatest = greatest_of(keys + at, kBlock);
       for (size_t i = at; greatest > last() && i < at + kBlock; ++i)
         take(keys[i], i);
     }
@@ -68,8 +128,6 @@ public:
   }
 
 private:
-  /// So many are kept as a sorted list, more as a heap whose front is the last.
-  static constexpr size_t kFew = 16;
   bool is_list() const { return count_ <= kFew; }
   Key last() const { return is_list() ? best_.back().key : best_.front().key; }
 
@@ -107,15 +165,48 @@ private:
   std::vector<Ranked<Key>> best_;
 };
 
+/// Of rows that lie side by side the first k, few of many.
+template <class Key, class F>
+void choose_lines(const Tensor& x, const Around& s, int64_t k, Key flip, Tensor& values,
+                  Tensor& places, const F& key) {
+  SideBySide<Key> best(static_cast<size_t>(k));
+  int64_t* const found = places.as<int64_t>();
+  for (int64_t a = 0; a < s.outer; ++a)
+    for (int64_t c = 0; c < s.inner; c += kBlock) {
+      const int64_t rows = std::min(kBlock, s.inner - c);
+      Key line[kBlock] = {};
+      best.begin(static_cast<size_t>(rows));
+      for (int64_t i = 0; i < s.n; ++i) {
+        const int64_t first = (a * s.n + i) * s.inner + c;
+        if (rows == kBlock)
+          for (int64_t row = 0; row < kBlock; ++row)
+            line[row] = key(first + row) ^ flip;
+        else
+          for (int64_t row = 0; row < rows; ++row)
+            line[row] = key(first + row) ^ flip;
+        best.take(line);
+      }
+      for (int64_t i = 0; i < k; ++i)
+        for (int64_t row = 0; row < rows; ++row) {
+          const int64_t at = (a * k + i) * s.inner + c + row,
+                        place = best.place(static_cast<size_t>(i), static_cast<size_t>(row));
+          copy_elements(values, at, x, (a * s.n + place) * s.inner + c + row, 1);
+          found[at] = place;
+        }
+    }
+}
+
 /// Of each row along the axis the first k; `key(element)` of the tensor says which. Rows that lie
 /// side by side are read a block of them at a time.
 template <class Key, class F>
 void choose_rows(const Tensor& x, const Around& s, int64_t k, bool is_largest, Tensor& values,
                  Tensor& places, const F& key) {
   const int64_t together = s.inner == 1 ? 1 : kBlock;
+  const Key flip = is_largest ? 0 : -1;
+  if (together > 1 && k > 0 && k <= static_cast<int64_t>(kFew))
+    return choose_lines(x, s, k, flip, values, places, key);
   std::vector<Key> keys(static_cast<size_t>(s.n * together));
   FirstRanked<Key> first_ranked(static_cast<size_t>(k));
-  const Key flip = is_largest ? 0 : -1;
   Key* const all = keys.data();
   int64_t* const found = places.as<int64_t>();
   const auto choose = [&](int64_t a, int64_t c, const Key* row) {
