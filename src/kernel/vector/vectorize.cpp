@@ -124,9 +124,9 @@ private:
            (accumulators_.empty() || folds() || is_rest_);
   }
 
-  /// Lanes of a vector for so few iterations: all that fit into a register, else a power of two. Of
-  /// a vector of 24 lanes compilers make single elements (300 rows of 24 took 1.8 us so, and 0.9 as
-  /// 16 and 8; one Cascade Lake core, 19 November 2026).
+  /// Lanes of a vector for so few iterations: all that fit into a register, else a power of two: of
+  /// 24 lanes compilers make single elements (300 rows took 1.8 us so, and 0.9 as 16 and 8; one
+  /// Cascade Lake core, 19 November 2026).
   uint16_t narrow_lanes(int64_t iterations) const {
     int64_t bytes = 1;
     visit(loop_.body, [&](const Store& store) {
@@ -450,9 +450,8 @@ private:
   Rest rest_;
   int64_t register_bytes_;
   int64_t copies_ = 1;
-  bool is_rest_ = false; ///< of a loop whose last lanes run at once
-  bool has_vectors_ = false;
-  bool has_fused_nests_ = false; ///< statements that are no updates of accumulators
+  bool is_rest_ = false;                               ///< of a loop whose last lanes run at once
+  bool has_vectors_ = false, has_fused_nests_ = false; ///< fused: no updates of accumulators
   std::vector<Accumulator> accumulators_;
   std::vector<RunningLanes> scans_;
 };

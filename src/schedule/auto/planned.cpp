@@ -214,7 +214,7 @@ private:
     }
     // A loop of one iteration keeps nothing together.
     if (nest || gains_by_distribution(loop) ||
-        longest_run(schedule_.scop, schedule_.order, loop) == 1) {
+        known_run(schedule_.scop, schedule_.order, loop) == 1) {
       const std::vector<LoopId> parts = distribute_all(schedule_, loop);
       if (parts.size() > 1) {
         for (const LoopId part : parts)

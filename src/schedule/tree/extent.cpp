@@ -23,16 +23,17 @@ std::optional<ConstantRange> constant_range(const Scop& scop, const Order& order
 }
 
 std::optional<int64_t> longest_run(const Scop& scop, const Order& order, LoopId loop) {
-  const poly::SyntacticProver text(scop);
-  auto run = text.longest_run(order, loop);
-  if (run && (*run <= kUnknownExtent || scop.params.empty() || text.range(order, loop)))
+  if (const auto run = poly::SyntacticProver(scop).longest_run(order, loop))
     return run;
-  const isl::set values = loop_values(scop, order, loop);
-  const size_t depth = *poly::depth_of(order, loop);
-  if (!run)
-    run = poly::longest_run(values, depth);
-  const bool is_bound = run && *run > kUnknownExtent && !scop.params.empty() &&
-                        poly::run_depends_on_params(values, depth);
+  return poly::longest_run(loop_values(scop, order, loop), *poly::depth_of(order, loop));
+}
+
+std::optional<int64_t> known_run(const Scop& scop, const Order& order, LoopId loop) {
+  const auto run = longest_run(scop, order, loop);
+  const bool may_be_bound = run && *run > kUnknownExtent && !scop.params.empty() &&
+                            !poly::SyntacticProver(scop).range(order, loop);
+  const bool is_bound = may_be_bound && poly::run_depends_on_params(loop_values(scop, order, loop),
+                                                                    *poly::depth_of(order, loop));
   return is_bound ? std::nullopt : run;
 }
 

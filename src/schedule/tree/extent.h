@@ -22,9 +22,11 @@ bool is_rectangular_block(const poly::Scop&, const poly::Order&, poly::LoopId ou
 /// numbers.
 std::optional<ConstantRange> constant_range(const poly::Scop&, const poly::Order&, poly::LoopId);
 
-/// Largest number of values from first to last that the loop runs through in one go; empty when
-/// that depends on parameters. A bound from what is assumed of these counts as long as it says more
-/// than `kUnknownExtent`.
+/// Largest number of values from first to last that the loop runs through in one go, for any
+/// parameters; empty when there is no such number.
 std::optional<int64_t> longest_run(const poly::Scop&, const poly::Order&, poly::LoopId);
+/// The same for default schedules: empty also where it depends on parameters of which no more is
+/// assumed than that it is some number above `kUnknownExtent`.
+std::optional<int64_t> known_run(const poly::Scop&, const poly::Order&, poly::LoopId);
 
 } // namespace kawara::schedule

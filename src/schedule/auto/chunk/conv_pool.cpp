@@ -179,7 +179,7 @@ private:
 
   std::optional<int64_t> length(StmtId id, size_t depth) const {
     const LoopId at = poly::path_of(schedule_.order, id)[depth];
-    return longest_run(schedule_.scop, schedule_.order, at);
+    return known_run(schedule_.scop, schedule_.order, at);
   }
 
   /// The position of the loop that walks along an iterator.

@@ -19,7 +19,7 @@ namespace {
 constexpr double kMemoryWeight = 1.0;
 
 double extent_of(const Schedule& schedule, LoopId loop) {
-  const auto run = longest_run(schedule.scop, schedule.order, loop);
+  const auto run = known_run(schedule.scop, schedule.order, loop);
   return static_cast<double>(run.value_or(kUnknownExtent));
 }
 
@@ -57,7 +57,7 @@ double statement_cost(const Schedule& schedule, StmtId id, const Environment& en
   double iterations = 1;
   for (const LoopId loop : poly::path_of(schedule.scop.source_order, id))
     iterations *= static_cast<double>(
-        longest_run(schedule.scop, schedule.scop.source_order, loop).value_or(kUnknownExtent));
+        known_run(schedule.scop, schedule.scop.source_order, loop).value_or(kUnknownExtent));
   const double cost = path.empty() ? 1 : access_cost(schedule, id, path);
   return iterations * cost / (is_parallel ? static_cast<double>(environment.cpu.cores) : 1.0);
 }

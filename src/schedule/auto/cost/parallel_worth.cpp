@@ -43,7 +43,7 @@ bool is_worth_threads(const Schedule& schedule, poly::LoopId loop, const Environ
     int64_t iterations = 1;
     for (const poly::LoopId around : poly::path_of(schedule.order, id))
       iterations = std::min(
-          iterations * longest_run(schedule.scop, schedule.order, around).value_or(kUnknownRun),
+          iterations * known_run(schedule.scop, schedule.order, around).value_or(kUnknownRun),
           int64_t{1} << 40);
     const scalar::Elem elem = schedule.scop.tensors[schedule.scop[id].text.tensor].elem;
     const int64_t bytes = scalar::bytes_of(scalar::compute_type(elem));

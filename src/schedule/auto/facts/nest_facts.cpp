@@ -83,7 +83,7 @@ NestFacts facts_of(const Schedule& schedule, const Nest& nest) {
     facts.is_parallel.push_back(is_parallel);
     facts.is_reduction.push_back(is_reduction && !is_parallel);
     facts.strides.push_back(strides_along(facts.accesses, k));
-    const auto run = longest_run(scop, order, nest.loops[k]);
+    const auto run = known_run(scop, order, nest.loops[k]);
     facts.extents.push_back(run.value_or(kUnknownExtent));
     facts.is_open.push_back(!run);
   }

@@ -73,7 +73,7 @@ private:
   /// Sizes that are not known count as large.
   target::TiledChain shape() const {
     const auto run = [&](LoopId loop) {
-      return longest_run(scop(), joined_.schedule.order, loop).value_or(kManyBlocks);
+      return known_run(scop(), joined_.schedule.order, loop).value_or(kManyBlocks);
     };
     target::TiledChain chain;
     chain.rows = run(joined_.rows.back()) * blocks_.rows;
@@ -240,7 +240,7 @@ private:
       plan.emplace_back(Tensorize{
           {text(id).name, joined_.schedule.order[loops_in_block(id).front()].name}, instruction});
     }
-    if (longest_run(scop(), joined_.schedule.order, joined_.blocks) != 1)
+    if (known_run(scop(), joined_.schedule.order, joined_.blocks) != 1)
       plan.emplace_back(Pipeline{name(joined_.blocks), kStagesOfChain});
     return attempt(joined_.schedule, plan, environment_, "attention in one pass", {scores_, sums_});
   }

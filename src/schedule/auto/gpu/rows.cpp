@@ -53,7 +53,7 @@ public:
     for (const TreeNode& node : poly::find_node(schedule.order, rows)->body)
       if (node.is_loop())
         nests_.push_back(poly::statements_below(node).front());
-    rows_ = longest_run(schedule.scop, schedule.order, rows).value_or(kUnknownRows);
+    rows_ = known_run(schedule.scop, schedule.order, rows).value_or(kUnknownRows);
     measure();
   }
 
@@ -144,8 +144,7 @@ private:
     std::vector<StmtId> all;
     for (const StmtId id : nests_) {
       const LoopId inner = poly::path_of(schedule_.order, id).back();
-      extent_ =
-          std::max(extent_, longest_run(schedule_.scop, schedule_.order, inner).value_or(4096));
+      extent_ = std::max(extent_, known_run(schedule_.scop, schedule_.order, inner).value_or(4096));
       all.push_back(id);
       std::set<uint32_t> read;
       scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
@@ -162,8 +161,8 @@ private:
       widest_ = gpu_vector_width(schedule_, all, 0, row_of(all.front()));
     }
     has_constant_rows_ =
-        longest_run(schedule_.scop, schedule_.order,
-                    poly::path_of(schedule_.order, nests_.empty() ? first_ : nests_[0]).back())
+        known_run(schedule_.scop, schedule_.order,
+                  poly::path_of(schedule_.order, nests_.empty() ? first_ : nests_[0]).back())
             .has_value();
   }
 

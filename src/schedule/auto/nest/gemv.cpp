@@ -125,7 +125,7 @@ bool is_used_in_steps(const Schedule& schedule, const Nest& nest, uint32_t matri
   const AccessTable accesses = access_table(schedule.scop, schedule.order, statement);
   int64_t count = 1;
   for (size_t k = 0; path[k] != nest.loops.front(); ++k) {
-    const auto run = longest_run(schedule.scop, schedule.order, path[k]);
+    const auto run = known_run(schedule.scop, schedule.order, path[k]);
     const bool stays = std::all_of(accesses.begin(), accesses.end(), [&](const LoopAccess& access) {
       return access.tensor != matrix || access.stays(k);
     });

@@ -127,7 +127,7 @@ Strip strip_of(const Schedule& schedule, LoopId loop, const Environment& environ
     bytes = std::max(bytes, scalar::bytes_of(schedule.scop[id].text.value.type().elem));
   const int64_t strip =
       is_far ? kJammedRows : kVectors * target::vector_lanes(environment.cpu, bytes);
-  const auto run = longest_run(schedule.scop, schedule.order, loop);
+  const auto run = known_run(schedule.scop, schedule.order, loop);
   if (run && *run < 2 * strip)
     return {};
   const Inside inside = inside_of(schedule, loop, environment.cpu);

@@ -41,7 +41,7 @@ std::vector<CutLoop> tiles_of(const Schedule& schedule, StmtId update) {
              schedule.order[other].marks.unroll == poly::kFullUnroll;
     });
     const auto size =
-        point == path.end() ? std::nullopt : longest_run(schedule.scop, schedule.order, *point);
+        point == path.end() ? std::nullopt : known_run(schedule.scop, schedule.order, *point);
     if (!size)
       break;
     tiles.push_back({base, *size});

@@ -99,7 +99,7 @@ private:
       return false;
     const LoopAccess& result = facts_.accesses.front();
     for (size_t k = 0; k < nest_.loops.size(); ++k) {
-      if (!longest_run(schedule_.scop, schedule_.order, nest_.loops[k]) ||
+      if (!known_run(schedule_.scop, schedule_.order, nest_.loops[k]) ||
           !is_rectangular_block(schedule_.scop, schedule_.order, nest_.loops.front(),
                                 nest_.loops[k]))
         return false;

@@ -115,7 +115,7 @@ private:
     int64_t vectors = 2;
     for (const StmtId id : nest.statements)
       vectors = std::max(vectors, vectors_of_functions(schedule_, id, environment_.cpu, lanes()));
-    const int64_t run = longest_run(schedule_.scop, schedule_.order, nest.loops[loop]).value_or(0);
+    const int64_t run = known_run(schedule_.scop, schedule_.order, nest.loops[loop]).value_or(0);
     while (vectors > 2 && run % (vectors * lanes()) != 0)
       --vectors;
     return vectors;
@@ -153,8 +153,8 @@ private:
   /// As many rows and lanes as registers hold.
   Tiling tiling_of(const BlockProduct& product) const {
     const bool has_many = environment_.cpu.vector_registers >= 32;
-    const int64_t width = longest_run(schedule_.scop, schedule_.order, product.lanes).value_or(0);
-    const int64_t height = longest_run(schedule_.scop, schedule_.order, product.rows).value_or(0);
+    const int64_t width = known_run(schedule_.scop, schedule_.order, product.lanes).value_or(0);
+    const int64_t height = known_run(schedule_.scop, schedule_.order, product.rows).value_or(0);
     const int64_t vectors = has_many && width % (3 * lanes()) == 0 ? 3 : 2;
     const int64_t rows = !has_many ? 4 : vectors == 2 && height % 12 == 0 ? 12 : 8;
     return {rows, vectors * lanes(), !schedule_.scop.tensors[*product.left].private_dims, {}, {}};

@@ -101,7 +101,7 @@ bool takes_left_in_place(const Schedule& schedule, const target::Intrinsic& data
   if (shape.rows != 1 || shape.depth == 1)
     return shape.rows == 1;
   return p.groups && shape.depth == shape.group && p.extents[*p.groups] % shape.depth == 0 &&
-         longest_run(schedule.scop, schedule.order, p.nest.loops[*p.groups]).has_value();
+         known_run(schedule.scop, schedule.order, p.nest.loops[*p.groups]).has_value();
 }
 
 /// How an instruction gets the left operand: from a copy in its order and type, unpacked, or from

@@ -62,7 +62,7 @@ std::optional<int64_t> row_bytes(const Schedule& schedule, LoopId loop) {
     int64_t elements = 1;
     const std::vector<LoopId> path = poly::path_of(schedule.order, id);
     for (size_t d = *poly::depth_of(schedule.order, loop) + 1; d < path.size(); ++d) {
-      const auto run = longest_run(schedule.scop, schedule.order, path[d]);
+      const auto run = known_run(schedule.scop, schedule.order, path[d]);
       if (!run)
         return std::nullopt;
       elements *= *run;
@@ -76,7 +76,7 @@ std::optional<int64_t> row_bytes(const Schedule& schedule, LoopId loop) {
 /// An iteration's share of these tensors, as bytes; nothing when that depends on parameters.
 std::optional<int64_t> share_of(const Schedule& schedule, LoopId loop,
                                 const std::set<uint32_t>& tensors) {
-  const auto runs = longest_run(schedule.scop, schedule.order, loop);
+  const auto runs = known_run(schedule.scop, schedule.order, loop);
   if (!runs || *runs < kManyPlanes)
     return std::nullopt;
   int64_t bytes = 0;
@@ -107,7 +107,7 @@ bool combines_columns(const Schedule& schedule, StmtId id) {
 /// no access is in another place than before, and temps are one plane.
 bool walk_planes(const Schedule& schedule, LoopId loop, const std::set<uint32_t>& tensors,
                  int64_t cores) {
-  const auto runs = longest_run(schedule.scop, schedule.order, loop);
+  const auto runs = known_run(schedule.scop, schedule.order, loop);
   if (!runs || *runs < cores)
     return false;
   const std::vector<LoopId> nests = child_loops(schedule.order.body);
@@ -170,7 +170,7 @@ bool is_worth_joining(const Schedule& schedule, StmtId made, LoopId loop,
   const int64_t vectors = vectors_of_functions(schedule, made, environment.cpu, lanes);
   if (vectors == 0)
     return true;
-  const auto run = longest_run(schedule.scop, schedule.order, loop);
+  const auto run = known_run(schedule.scop, schedule.order, loop);
   const auto around = parent_of(schedule.order, loop);
   return run && *run % (vectors * lanes) == 0 && around &&
          !rows_from_memory(schedule, *around, environment).empty();
@@ -250,7 +250,7 @@ std::vector<std::string> rows_from_memory(const Schedule& schedule, LoopId loop,
   for (const auto& [t, count] : readers) {
     const program::Tensor& tensor = schedule.scop.tensors[t];
     const auto row = share_of(schedule, loop, {t});
-    const auto runs = longest_run(schedule.scop, schedule.order, loop);
+    const auto runs = known_run(schedule.scop, schedule.order, loop);
     if (count > 1 && tensor.role != program::Role::Temp && row && *row >= kLongRow &&
         *row * *runs > environment.cpu.caches.l2)
       names.push_back(tensor.name);

@@ -171,8 +171,7 @@ private:
     for (size_t d = 0; d < rows.size(); ++d)
       if (const auto* it = scalar::as<scalar::Iter>(rows[d]);
           it != nullptr && it->index == model.reduced) {
-        const auto run =
-            longest_run(schedule_.scop, schedule_.order, loop_around(chain_.maximum, d));
+        const auto run = known_run(schedule_.scop, schedule_.order, loop_around(chain_.maximum, d));
         return run && *run <= sizes_.reduced;
       }
     return false;
@@ -356,7 +355,7 @@ private:
 
   /// Whether the outermost loop has work for all threads.
   bool is_even() const {
-    const auto count = longest_run(schedule_.scop, schedule_.order, outermost());
+    const auto count = known_run(schedule_.scop, schedule_.order, outermost());
     const int64_t cores = environment_.cpu.cores;
     return !count || *count % cores == 0 || *count >= 4 * cores;
   }
