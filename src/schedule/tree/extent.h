@@ -25,8 +25,8 @@ std::optional<ConstantRange> constant_range(const poly::Scop&, const poly::Order
 /// Largest number of values from first to last that the loop runs through in one go, for any
 /// parameters; empty when there is no such number.
 std::optional<int64_t> longest_run(const poly::Scop&, const poly::Order&, poly::LoopId);
-/// The same for default schedules: empty also where it depends on parameters of which no more is
-/// assumed than that it is some number above `kUnknownExtent`.
+/// The same for default schedules. Empty also where the number differs between parameters and is
+/// above `kUnknownExtent` for some: such a bound says too little to plan for.
 std::optional<int64_t> known_run(const poly::Scop&, const poly::Order&, poly::LoopId);
 
 } // namespace kawara::schedule

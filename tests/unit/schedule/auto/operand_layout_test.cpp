@@ -63,6 +63,17 @@ TEST(AutoTileRows, need_tiles_and_channels_that_fill_them) {
   EXPECT_FALSE(uses(loops("znver4", "i8", 64), "amx."));
 }
 
+TEST(AutoGroups, of_filters_that_fill_no_last_vector) {
+  for (const int64_t filters : {20, 40, 56, 72}) {
+    const Schedule made = for_one_core_of(
+        "sapphirerapids",
+        fmt::format("input X: u8[32, 7, 7]\nconst W: i8[{0}, 32, 3, 3]\noutput Y: i32[{0}, 5, 5]\n"
+                    "Y[k, h, w] = sum(c, r, s, X[c, h + r, w + s] * W[k, c, r, s])\n",
+                    filters));
+    EXPECT_TRUE(uses(made, "avx512.vpdpbusd")) << filters << "\n" << loops_of(made);
+  }
+}
+
 TEST(AutoGroups, that_are_not_whole_end_in_zeros) {
   const Schedule made = for_one_core_of("neoverse-n1", channels_first("i8", "i8", "i32", 30));
   EXPECT_TRUE(uses(made, "neon.sdot")) << loops_of(made);
