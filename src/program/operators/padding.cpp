@@ -96,12 +96,9 @@ constexpr int64_t kShortRow = 32;
 /// The innermost dimension as runs in front of the operand's own elements, of these, and behind
 /// them; none where a row is short or a border is more than the operand repeated once.
 std::vector<Run> runs_of(const std::string& mode, int64_t n, int64_t begin, int64_t end) {
-  if (n + begin + end <= kShortRow || n < 1 || std::max(begin, end) <= 0 ||
-      std::max(begin, end) > n)
-    return {};
   const int64_t cut = std::max<int64_t>(-begin, 0), before = std::max<int64_t>(begin, 0);
-  const int64_t own = n - cut - std::max<int64_t>(-end, 0);
-  if (own < 1)
+  const int64_t own = n - cut - std::max<int64_t>(-end, 0), border = std::max(begin, end);
+  if (mode == "constant" || n + begin + end <= kShortRow || border <= 0 || border > n || own < 1)
     return {};
   std::vector<Run> runs;
   if (before > 0)
@@ -114,6 +111,29 @@ std::vector<Run> runs_of(const std::string& mode, int64_t n, int64_t begin, int6
                    : mode == "wrap" ? Run{before + own, end, 0, 1}
                                     : Run{before + own, end, n - 2, -1});
   return runs;
+}
+
+/// Loops around the first `count` dimensions.
+std::string loops_over(const Shape& shape, size_t count) {
+  std::string text;
+  for (size_t k = 0; k < count; ++k)
+    text += fmt::format("{}for i{} in range({}):\n", std::string(2 * k, ' '), k, shape[k]);
+  return text;
+}
+
+/// Rows of the result, copied run by run.
+std::string copied_in_runs(const Shape& shape, std::vector<std::string> source,
+                           const std::vector<Run>& runs) {
+  const size_t last = shape.size() - 1;
+  const std::string indent(2 * last, ' '), row = last == 0 ? "" : indices("i", last) + ", ";
+  std::string text = loops_over(shape, last);
+  for (const Run& run : runs) {
+    source[last] = run.from();
+    text += fmt::format("{0}for i in range({1}):\n{0}  {2} = {3}\n", indent, run.count,
+                        at("Y0", fmt::format("{}i + {}", row, run.first)),
+                        at("X0", join(source, ", ")));
+  }
+  return text;
 }
 
 void pad(Definition& d) {
@@ -136,32 +156,18 @@ void pad(Definition& d) {
       inside.push_back(fmt::format("i{} < {}", k, begin + n));
   }
   d.output(d.type(0), shape);
-  const size_t last = shape.empty() ? 0 : shape.size() - 1;
-  const std::vector<Run> runs =
-      mode == "constant" || shape.empty()
-          ? std::vector<Run>{}
-          : runs_of(mode, d.shape(0)[last], amounts->begin[last], amounts->end[last]);
-  std::vector<std::string> target;
-  for (size_t k = 0; k < shape.size(); ++k)
-    target.push_back("i" + std::to_string(k));
-  std::string text, indent;
-  for (size_t k = 0; k < shape.size() - (runs.empty() ? 0 : 1); ++k) {
-    text += fmt::format("{}for i{} in range({}):\n", indent, k, shape[k]);
-    indent += "  ";
+  if (!shape.empty()) {
+    const auto runs = runs_of(mode, d.shape(0).back(), amounts->begin.back(), amounts->end.back());
+    if (!runs.empty())
+      return d.add_line(copied_in_runs(shape, source, runs));
   }
-  for (const Run& run : runs) {
-    source[last] = run.from();
-    target[last] = fmt::format("i + {}", run.first);
-    text += fmt::format("{0}for i in range({1}):\n{0}  {2} = {3}\n", indent, run.count,
-                        at("Y0", join(target, ", ")), at("X0", join(source, ", ")));
-  }
-  if (!runs.empty())
-    return d.add_line(text);
-  const std::string result = at("Y0", join(target, ", ")), load = at("X0", join(source, ", "));
+  const std::string text = loops_over(shape, shape.size()), indent(2 * shape.size(), ' ');
+  const std::string target = at("Y0", indices("i", shape.size()));
+  const std::string load = at("X0", join(source, ", "));
   if (inside.empty())
-    return d.add_line(text + indent + result + " = " + load + "\n");
+    return d.add_line(text + indent + target + " = " + load + "\n");
   d.add_line(text + fmt::format("{0}if {1}:\n{0}  {2} = {3}\n{0}else:\n{0}  {2} = {4}\n", indent,
-                                join(inside, " and "), result, load, fill));
+                                join(inside, " and "), target, load, fill));
 }
 
 constexpr Operator kAll[] = {{"Pad", pad}};
