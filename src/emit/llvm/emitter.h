@@ -268,8 +268,8 @@ private:
                       unsigned stride);
   Value* load_lanes(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_scalar(uint32_t buffer, const std::vector<Index>&);
-  /// Of a vector register where the order of stores is ours to choose (x86), else of any vector.
-  unsigned register_bits() const;
+  /// Of the largest vector that is stored at once: a register on x86, any vector elsewhere.
+  unsigned bits_stored_at_once() const;
   void store_elements(uint32_t buffer, const std::vector<Expr>& index, Value* value,
                       unsigned lanes);
   void stream_run(Value* elements, Value* to);

@@ -453,7 +453,7 @@ void FunctionEmitter::finish() {
   b_.CreateRetVoid();
 }
 
-unsigned FunctionEmitter::register_bits() const {
+unsigned FunctionEmitter::bits_stored_at_once() const {
   if (!llvm::Triple(parts_.module.getTargetTriple()).isX86())
     return ~0U;
   return parts_.has_masks ? 512 : 256;
@@ -477,7 +477,7 @@ void FunctionEmitter::store_elements(uint32_t buffer, const std::vector<Expr>& i
     if (parts_.streams && parts_.kernel.buffers.at(buffer).is_streamed)
       stream_run(elements, to);
     else
-      store_registers(b_, elements, to, element_align(buffer), register_bits(),
+      store_registers(b_, elements, to, element_align(buffer), bits_stored_at_once(),
                       parts_.kernel.buffers.at(buffer).role == program::Role::Output &&
                           !loaded_.contains(buffer));
     return;

@@ -74,7 +74,7 @@ public:
     if (trips && *trips < lanes_) {
       if (!has_narrow_rest(*trips))
         return {};
-      lanes_ = narrow_lanes(*trips);
+      lanes_ = lanes_of_rest(*trips);
     }
     return trips ? constant(*trips) : general();
   }
@@ -127,7 +127,7 @@ private:
   /// Lanes of a vector for so few iterations: all that fit into a register, else a power of two: of
   /// 24 lanes compilers make single elements (300 rows took 1.8 us so, and 0.9 as 16 and 8; one
   /// Cascade Lake core, 19 November 2026).
-  uint16_t narrow_lanes(int64_t iterations) const {
+  uint16_t lanes_of_rest(int64_t iterations) const {
     int64_t bytes = 1;
     visit(loop_.body, [&](const Store& store) {
       bytes = std::max({bytes, scalar::bytes_of(kernel_.buffers[store.buffer].elem),
@@ -400,7 +400,7 @@ private:
     const int64_t left = trips - vectors * lanes_;
     Block last;
     if (has_narrow_rest(left)) {
-      rest.marks.vector_width = narrow_lanes(left);
+      rest.marks.vector_width = lanes_of_rest(left);
       LoopVectorizer narrow(kernel_, rest, inside_, rest_, register_bytes_);
       narrow.is_rest_ = true;
       last = narrow.run();
