@@ -165,7 +165,7 @@ private:
   std::vector<Ranked<Key>> best_;
 };
 
-/// Of rows that lie side by side the first k, few of many.
+/// Of each of the rows that lie side by side the first k, at most kFew.
 template <class Key, class F>
 void choose_lines(const Tensor& x, const Around& s, int64_t k, Key flip, Tensor& values,
                   Tensor& places, const F& key) {

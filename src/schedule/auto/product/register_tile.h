@@ -20,8 +20,8 @@ struct EdgeCosts {
       false; ///< rows are copied element by element for each call, from lines far apart
   bool is_in_place = false; ///< or read unpacked, beside weights that are copied once
   int64_t most_rows = 14;
-  bool rows_apart = false; ///< the last rows alone cost what a tile of their size does
-  int64_t most_vectors = 16;
+  bool rows_apart = false;   ///< the last rows alone cost what a tile of their size does
+  int64_t most_vectors = 16; ///< side by side
 };
 
 /// Threads that share the tiles of `results` results of the same size.
