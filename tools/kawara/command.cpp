@@ -183,11 +183,13 @@ Parsed<std::optional<program::Numerics>> numerics_of(const CommonOptions& option
 
 namespace {
 
-/// A schedule's text that is the name of a file.
-Diagnostic file_without_at(const std::string& path) {
+/// A schedule's text that is the name of a file, be it there or not.
+Diagnostic file_without_at(const std::string& path, bool is_there) {
   Diagnostic d;
   d.code = "K0447";
   d.headline = "`-s " + path + "` names a file, not directives";
+  if (!is_there)
+    d.body.push_back("There is no file of that name here.");
   d.help.push_back({"to read directives from the file", "-s @" + path, false});
   return d;
 }
@@ -201,9 +203,11 @@ Parsed<SourcePtr> directives_of(const CommonOptions& options) {
     return make_source("-s", "auto");
   if (options.schedule.front() == '@')
     return source_from_file(options.schedule.substr(1));
+  const std::filesystem::path path = options.schedule;
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(options.schedule, ignored))
-    return fail(Diagnostics{file_without_at(options.schedule)});
+  const bool is_there = std::filesystem::is_regular_file(path, ignored);
+  if (is_there || path.extension() == ".sched")
+    return fail(Diagnostics{file_without_at(options.schedule, is_there)});
   return make_source("-s", options.schedule);
 }
 

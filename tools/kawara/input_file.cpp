@@ -164,6 +164,8 @@ FileKind file_kind(const std::string& path) {
     return FileKind::CompiledModel;
   if (known_mistake(begin) != nullptr)
     return FileKind::Program; // which says what it is
+  if (is_text(begin) && begin.find('\n') != std::string::npos)
+    return FileKind::Program; // of lines, under whatever name
   return !is_text(begin) && is_onnx(path) ? FileKind::Model : by_name;
 }
 
