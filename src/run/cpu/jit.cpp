@@ -5,8 +5,10 @@
 
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <mutex>
 #include <optional>
 
 namespace kawara::run {
@@ -30,8 +32,29 @@ llvm::orc::SymbolMap known_functions(llvm::orc::LLJIT& session) {
   return map;
 }
 
+/// Skylake to Cascade Lake run a jump that touches the end of 32 bytes without their cache of
+/// decoded instructions (Intel, "Mitigations for Jump Conditional Code Erratum", November 2019).
+bool slows_jumps_at_boundaries(const std::string& cpu) {
+  return cpu == "skylake" || cpu == "skylake-avx512" || cpu == "cascadelake";
+}
+
+/// LLVM pads jumps by an option of the whole process; it is set where the processor asked for
+/// changes.
+void pad_jumps_for(const emit::CodeTarget& target) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> guard(mutex);
+  auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("x86-branches-within-32B-boundaries");
+  if (found == options.end())
+    return; // an LLVM without x86
+  auto& pads = *static_cast<llvm::cl::opt<bool>*>(found->second);
+  if (pads != slows_jumps_at_boundaries(target.cpu))
+    pads = !pads;
+}
+
 llvm::orc::JITTargetMachineBuilder machine_for(const emit::CodeTarget& target) {
   emit::register_native_target(); // nothing has been compiled yet where kept code is linked
+  pad_jumps_for(target);
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(target.triple)};
   machine.setCPU(target.cpu);
   llvm::SmallVector<llvm::StringRef, 32> features;

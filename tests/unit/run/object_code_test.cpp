@@ -1,6 +1,11 @@
 #include "unit/run/hand_kernel.h"
 
+#include "run/cpu/jit.h"
 #include "run/cpu/object_code.h"
+
+#include <llvm-c/Disassembler.h>
+#include <llvm-c/Target.h>
+#include <llvm/Object/ObjectFile.h>
 
 #include <algorithm>
 
@@ -74,6 +79,68 @@ TEST(ObjectCode, knows_the_functions_that_code_calls) {
   for (const std::string name : {"expf", "pow", "memset"})
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
 }
+
+#ifdef __x86_64__
+/// Forty loops of a few instructions that end in turns.
+kernel::Kernel kernel_of_short_loops() {
+  HandKernel hand;
+  const Expr n = hand.param("n");
+  const uint32_t x = hand.buffer("x", Elem::I32, {n});
+  for (int k = 0; k < 40; ++k) {
+    const uint32_t i = hand.variable("i" + std::to_string(k));
+    const Expr at = hand.load(x, {hand.var(i)});
+    hand.kernel.body.push_back(
+        loop(i, int_lit(0), n, {store(x, {at}, int_lit(k, {Elem::I32, 1}))}));
+  }
+  return hand.kernel;
+}
+
+struct Jumps {
+  int all = 0;
+  int at_boundaries = 0; ///< that cross the end of 32 bytes, or end there
+};
+Jumps jumps_of(const std::string& object, const std::string& cpu) {
+  LLVMInitializeX86Disassembler();
+  const auto file = llvm::object::ObjectFile::createObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(object), "object"));
+  const LLVMDisasmContextRef reader =
+      LLVMCreateDisasmCPU("x86_64-unknown-linux-gnu", cpu.c_str(), nullptr, 0, nullptr, nullptr);
+  Jumps jumps;
+  for (const auto& section : (*file)->sections()) {
+    if (!section.isText())
+      continue;
+    std::string code = llvm::cantFail(section.getContents()).str();
+    auto* const bytes = reinterpret_cast<uint8_t*>(code.data());
+    for (size_t at = 0, size = 0; at < code.size(); at += size) {
+      char text[128];
+      size = LLVMDisasmInstruction(reader, bytes + at, code.size() - at, at, text, sizeof text);
+      if (size == 0)
+        break;
+      if (!llvm::StringRef(text).ltrim().starts_with("j"))
+        continue;
+      ++jumps.all;
+      jumps.at_boundaries += at / 32 != (at + size) / 32 ? 1 : 0;
+    }
+  }
+  LLVMDisasmDispose(reader);
+  return jumps;
+}
+
+Jumps jumps_for(const std::string& cpu) {
+  emit::EmitOptions options;
+  options.target = emit::CodeTarget{"x86_64-unknown-linux-gnu", cpu, ""};
+  emit::LlvmUnit unit = emit::module_from_kernel(kernel_of_short_loops(), options);
+  return jumps_of(*object_from_unit(unit), cpu);
+}
+
+TEST(ObjectCode, keeps_jumps_off_boundaries_where_they_are_slow) {
+  const Jumps padded = jumps_for("cascadelake");
+  EXPECT_GE(padded.all, 80);
+  EXPECT_EQ(padded.at_boundaries, 0);
+  EXPECT_GT(jumps_for("icelake-server").at_boundaries, 0) << "no padding where it buys nothing";
+  EXPECT_EQ(jumps_for("skylake").at_boundaries, 0);
+}
+#endif
 
 } // namespace
 } // namespace kawara::run
