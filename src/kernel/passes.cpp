@@ -18,6 +18,7 @@
 #include "kernel/index/narrow.h"
 #include "kernel/index/narrow_lanes.h"
 #include "kernel/index/simplify.h"
+#include "kernel/loops/check_together.h"
 #include "kernel/loops/collapse.h"
 #include "kernel/loops/peel_last_tiles.h"
 #include "kernel/loops/read_ranges.h"
@@ -155,6 +156,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassOptions& option
       .run("peel_last_tiles", peel_last_tiles)
       .run("separate_tiles", separate_tiles)
       .run("transpose_stores", transpose_stores)
+      .run("check_together", check_together)
       .run("unroll", [](Kernel k) { return unroll(std::move(k), Unrolled::Known); })
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
       .run("vectorize",

@@ -170,6 +170,29 @@ void FunctionEmitter::begin_statement() {
   update_ = nullptr;
 }
 
+namespace {
+
+/// What the statement runs; of a value without an origin, what the first statement after it runs,
+/// which is what needs it.
+const kernel::Origins* origins_at(const kernel::Block& statements, size_t at) {
+  const kernel::Origins* own = kernel::origins_of(statements[at]);
+  if ((own != nullptr && !own->empty()) || !std::holds_alternative<kernel::Define>(statements[at]))
+    return own;
+  for (size_t next = at + 1; next < statements.size(); ++next) {
+    const kernel::Origins* found = nullptr;
+    kernel::visit(statements[next], [&](const kernel::Stmt& stmt) {
+      found = kernel::origins_of(stmt);
+      return found != nullptr && !found->empty() ? kernel::WalkResult::Interrupt
+                                                 : kernel::WalkResult::Advance;
+    });
+    if (found != nullptr && !found->empty())
+      return found;
+  }
+  return own;
+}
+
+} // namespace
+
 void FunctionEmitter::block(const kernel::Block& statements) {
   std::vector<Square> around = std::exchange(squares_, squares_of(statements));
   std::vector<MaskedLanes> masked = std::exchange(masked_, {});
@@ -184,7 +207,7 @@ void FunctionEmitter::block(const kernel::Block& statements) {
       s += stored - 1;
       continue;
     }
-    origins_ = kernel::origins_of(statements[s]);
+    origins_ = origins_at(statements, s);
     std::visit([&](const auto& kind) { stmt(kind); }, statements[s]);
     forget_tiles(statements[s]);
     forget_masked(statements[s]);

@@ -53,30 +53,6 @@ bool has_open_loop(const Block& block, Branches asked) {
   });
 }
 
-/// Main loop with `factor` copies, then the rest one by one.
-Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
-  loop.marks.unroll = 0;
-  const auto trips = trip_count(loop);
-  const int64_t stride = factor * loop.step;
-  For main = loop;
-  main.step = stride;
-  main.body = copies_of_body(kernel, loop, scalar::var(loop.var), factor);
-  if (trips) {
-    const int64_t covered = *trips / factor * factor * loop.step;
-    main.hi = scalar::simplify(loop.lo + int_lit(covered));
-    if (*trips % factor == 0)
-      return block_of(std::move(main));
-    loop.lo = main.hi;
-    return {std::move(main), std::move(loop)};
-  }
-  const uint32_t middle =
-      add_variable(kernel, kernel.variables[loop.var].name + "_rest", scalar::kIndex);
-  Define define{middle, scalar::simplify(loop.lo + covered_distance(loop, stride))};
-  main.hi = scalar::var(middle);
-  loop.lo = scalar::var(middle);
-  return {std::move(define), std::move(main), std::move(loop)};
-}
-
 Block unrolled(Kernel& kernel, For loop, std::optional<Branches> spared) {
   // Copies of loops whose length is not known save nothing.
   if (spared && loop.marks.unroll != 0 && loop.marks.vector_width == 0 &&
@@ -91,7 +67,8 @@ Block unrolled(Kernel& kernel, For loop, std::optional<Branches> spared) {
     return copies_of_body(kernel, loop, loop.lo, *trips);
   if (factor > 1 && !is_complete && !loop.marks.is_parallel &&
       factor * size_of(loop.body) <= kMaxCopies)
-    return unroll_by(kernel, std::move(loop), factor);
+    return unroll_by(kernel, loop, factor,
+                     [&](const Expr& at) { return copies_of_body(kernel, loop, at, factor); });
   loop.marks.unroll = 0;
   return block_of(std::move(loop));
 }
@@ -107,6 +84,30 @@ Block copies_of_body(Kernel& kernel, const For& loop, const Expr& at, int64_t co
     append(result, is_same ? body : substitute_var(body, loop.var, value));
   }
   return result;
+}
+
+Block unroll_by(Kernel& kernel, For loop, int64_t factor,
+                const std::function<Block(const Expr&)>& copies) {
+  loop.marks.unroll = 0;
+  const auto trips = trip_count(loop);
+  const int64_t stride = factor * loop.step;
+  For main = loop;
+  main.step = stride;
+  main.body = copies(scalar::var(loop.var));
+  if (trips) {
+    const int64_t covered = *trips / factor * factor * loop.step;
+    main.hi = scalar::simplify(loop.lo + int_lit(covered));
+    if (*trips % factor == 0)
+      return block_of(std::move(main));
+    loop.lo = main.hi;
+    return {std::move(main), std::move(loop)};
+  }
+  const uint32_t middle =
+      add_variable(kernel, kernel.variables[loop.var].name + "_rest", scalar::kIndex);
+  Define define{middle, scalar::simplify(loop.lo + covered_distance(loop, stride))};
+  main.hi = scalar::var(middle);
+  loop.lo = scalar::var(middle);
+  return {std::move(define), std::move(main), std::move(loop)};
 }
 
 Kernel unroll(Kernel kernel, Unrolled copied) {

@@ -2,6 +2,8 @@
 
 #include "kernel/kernel.h"
 
+#include <functional>
+
 namespace kawara::kernel {
 
 /// Copies the bodies of loops marked unroll.
@@ -27,5 +29,8 @@ inline constexpr int64_t kManyStores = 250;
 
 /// The body of `loop` for iterations first, first + 1, ..., count of them, starting at value `at`.
 Block copies_of_body(Kernel&, const For& loop, const Expr& at, int64_t count);
+/// The loop over `factor` iterations at once, whose body `copies` makes for those from a value on,
+/// and then the loop as it is for what is left.
+Block unroll_by(Kernel&, For loop, int64_t factor, const std::function<Block(const Expr&)>& copies);
 
 } // namespace kawara::kernel
