@@ -133,6 +133,15 @@ bool Ranges::is_at_least(const Expr& e, int64_t bound) const {
       if (rest && *rest >= bound)
         return true;
     }
+  // A loop around this place runs.
+  for (const Bounded& loop : loops_) {
+    const Expr extent = scalar::simplify(loop.hi - loop.lo);
+    if (scalar::constant_of(extent))
+      continue;
+    const auto rest = low(scalar::simplify(e - extent + int_lit(1)));
+    if (rest && *rest >= bound)
+      return true;
+  }
   return false;
 }
 

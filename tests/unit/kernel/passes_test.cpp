@@ -63,6 +63,18 @@ for i in range(2, -1, -2):
                     "pad(A, d0, to=2); promote(A_padded, k)", {{0}, {1}, {2}, {5}});
 }
 
+// So does a loop above: inside it, the bounds that they share are apart.
+TEST(Promote, KnowsThatTheLoopsAboveRun) {
+  line::expect_same(R"(output B: f64[4], C: f64[4, 4]
+for i in range(3, -1, -1):
+    B[i] = 1
+    for j in range(0, i):
+        for k in range(0, i):
+            C[i, i] = 0
+)",
+                    "split(k, 4); promote(C, k.0)", {{}});
+}
+
 TEST(Promote, KeepsARegisterTileOverTheReduction) {
   const std::string text =
       after(kPassedGemm,
