@@ -23,6 +23,7 @@
 #include "kernel/loops/peel_last_tiles.h"
 #include "kernel/loops/read_ranges.h"
 #include "kernel/loops/separate_tiles.h"
+#include "kernel/loops/split_clamps.h"
 #include "kernel/loops/split_triangular.h"
 #include "kernel/loops/unroll.h"
 #include "kernel/math/bounded_exp.h"
@@ -158,6 +159,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassOptions& option
       .run("transpose_stores", transpose_stores)
       .run("check_together", check_together)
       .run("unroll", [](Kernel k) { return unroll(std::move(k), Unrolled::Known); })
+      .run("split_clamps", split_clamps)
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
       .run("vectorize",
            [&](Kernel k) { return vectorize(std::move(k), Rest::NarrowVector, cpu.vector_bytes); })
