@@ -150,6 +150,18 @@ Diagnostic no_program(const std::string& path, const std::string& what, std::str
   return d;
 }
 
+/// Whether a line says what a program gives back, as every program must.
+bool declares_result(std::string_view text) {
+  for (size_t line = 0; line < text.size(); line = text.find('\n', line) + 1) {
+    const std::string_view rest = text.substr(line);
+    if (rest.starts_with("output ") || rest.starts_with("inout "))
+      return true;
+    if (rest.find('\n') == std::string_view::npos)
+      break;
+  }
+  return false;
+}
+
 } // namespace
 
 FileKind file_kind(const std::string& path) {
@@ -164,8 +176,8 @@ FileKind file_kind(const std::string& path) {
     return FileKind::CompiledModel;
   if (known_mistake(begin) != nullptr)
     return FileKind::Program; // which says what it is
-  if (is_text(begin) && begin.find('\n') != std::string::npos)
-    return FileKind::Program; // of lines, under whatever name
+  if (is_text(begin) && declares_result(begin))
+    return FileKind::Program; // under whatever name
   return !is_text(begin) && is_onnx(path) ? FileKind::Model : by_name;
 }
 

@@ -10,8 +10,9 @@ namespace kawara::tools {
 
 enum class FileKind { Program, Model, CompiledModel };
 
-/// What a file holds, by its content: a model is one under any name, and so are lines of text. What
-/// cannot be read, less than a line, and bytes of no known kind are what the name's ending says.
+/// What a file holds, by its content: a model is one under any name, and so is a text that declares
+/// a result. What cannot be read, other text, and bytes of no known kind are what the name's ending
+/// says.
 FileKind file_kind(const std::string& path);
 
 /// The text of a program; a mark of UTF-8 at its beginning is left away. Refuses a file that cannot
