@@ -1,6 +1,6 @@
 #include "unit/kernel/line.h"
 
-#include "kernel/loops/check_together.h"
+#include "kernel/vector/check_together.h"
 
 namespace kawara {
 namespace {

@@ -3,11 +3,11 @@
 #include "run/cpu/jit.h"
 #include "run/cpu/object_code.h"
 
-#include <llvm-c/Disassembler.h>
-#include <llvm-c/Target.h>
-#include <llvm/Object/ObjectFile.h>
-
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
 
 namespace kawara::run {
 namespace {
@@ -99,30 +99,29 @@ struct Jumps {
   int all = 0;
   int at_boundaries = 0; ///< that cross the end of 32 bytes, or end there
 };
-Jumps jumps_of(const std::string& object, const std::string& cpu) {
-  LLVMInitializeX86Disassembler();
-  const auto file = llvm::object::ObjectFile::createObjectFile(
-      llvm::MemoryBufferRef(llvm::StringRef(object), "object"));
-  const LLVMDisasmContextRef reader =
-      LLVMCreateDisasmCPU("x86_64-unknown-linux-gnu", cpu.c_str(), nullptr, 0, nullptr, nullptr);
+/// By objdump, which comes with the compiler.
+Jumps jumps_of(const std::string& object) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("jumps" + std::to_string(getpid()) + ".o");
+  std::ofstream(path, std::ios::binary) << object;
+  const std::string command = "objdump -d --no-show-raw-insn " + path.string();
+  FILE* const listing = popen(command.c_str(), "r");
   Jumps jumps;
-  for (const auto& section : (*file)->sections()) {
-    if (!section.isText())
+  size_t jump = 0;
+  bool is_jump = false;
+  for (char line[512]; std::fgets(line, sizeof line, listing) != nullptr;) {
+    size_t at = 0;
+    char name[32];
+    if (std::sscanf(line, " %zx: %31s", &at, name) != 2)
       continue;
-    std::string code = llvm::cantFail(section.getContents()).str();
-    auto* const bytes = reinterpret_cast<uint8_t*>(code.data());
-    for (size_t at = 0, size = 0; at < code.size(); at += size) {
-      char text[128];
-      size = LLVMDisasmInstruction(reader, bytes + at, code.size() - at, at, text, sizeof text);
-      if (size == 0)
-        break;
-      if (!llvm::StringRef(text).ltrim().starts_with("j"))
-        continue;
-      ++jumps.all;
-      jumps.at_boundaries += at / 32 != (at + size) / 32 ? 1 : 0;
-    }
+    if (is_jump)
+      jumps.at_boundaries += jump / 32 != at / 32 ? 1 : 0;
+    is_jump = name[0] == 'j';
+    jump = at;
+    jumps.all += is_jump ? 1 : 0;
   }
-  LLVMDisasmDispose(reader);
+  pclose(listing);
+  std::filesystem::remove(path);
   return jumps;
 }
 
@@ -130,7 +129,7 @@ Jumps jumps_for(const std::string& cpu) {
   emit::EmitOptions options;
   options.target = emit::CodeTarget{"x86_64-unknown-linux-gnu", cpu, ""};
   emit::LlvmUnit unit = emit::module_from_kernel(kernel_of_short_loops(), options);
-  return jumps_of(*object_from_unit(unit), cpu);
+  return jumps_of(*object_from_unit(unit));
 }
 
 TEST(ObjectCode, keeps_jumps_off_boundaries_where_they_are_slow) {

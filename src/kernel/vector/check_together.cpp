@@ -1,4 +1,4 @@
-#include "kernel/loops/check_together.h"
+#include "kernel/vector/check_together.h"
 
 #include "kernel/analysis/ranges.h"
 #include "kernel/loops/unroll.h"
