@@ -39,7 +39,7 @@ Expr Resolver::not_affine(const ast::Expr& e, Place place, const std::string& wh
                 fmt::format("`{}` cannot be part of {}", text_of(e.where), place.what), "",
                 std::move(help),
                 {why, "Allowed are loops and parameters with +, -, * by a constant, // and % by a "
-                      "positive constant, min and max."});
+                      "positive constant, min, max and clamp."});
   return {};
 }
 
@@ -126,19 +126,21 @@ Expr Resolver::affine_call(const ast::Expr& e, Place place) {
     return function_affine(e, place);
   if (e.name != "min" && e.name != "max" && place.takes_data && scalar::elem_from_name(e.name))
     return data_index(e, place);
-  if (e.name != "min" && e.name != "max")
+  const bool is_clamp = e.name == "clamp"; // min(max(x, low), high)
+  if (e.name != "min" && e.name != "max" && !is_clamp)
     return not_affine(e, place, fmt::format("`{}` is not affine.", e.name));
-  if (!takes_several(e))
+  if (is_clamp ? !takes(e, 3) : !takes_several(e))
     return {};
-  const BinaryOp op = e.name == "min" ? BinaryOp::Min : BinaryOp::Max;
   Expr result;
   bool is_bad = false;
-  for (const ast::Expr& arg : e.args) {
-    const Expr next = affine(arg, place);
+  for (size_t k = 0; k < e.args.size(); ++k) {
+    const Expr next = affine(e.args[k], place);
     is_bad |= !next;
     if (is_bad)
       continue;
     const auto a = scalar::constant_of(result), b = scalar::constant_of(next);
+    const bool is_min = is_clamp ? k == 2 : e.name == "min";
+    const BinaryOp op = is_min ? BinaryOp::Min : BinaryOp::Max;
     if (!result)
       result = next;
     else
