@@ -11,17 +11,21 @@
 namespace kawara::driver {
 namespace {
 
-Diagnostic unknown_sizes(const program::Program& program, const std::vector<std::string>& names) {
-  std::vector<std::string> known;
-  for (const program::Param& p : program.params)
+Diagnostic unknown_sizes(const program::Program& program, const std::vector<std::string>& names,
+                         const std::map<std::string, int64_t>& given) {
+  std::vector<std::string> known, missing;
+  for (const program::Param& p : program.params) {
     known.push_back(p.name);
+    if (!given.contains(p.name))
+      missing.push_back(p.name);
+  }
   Diagnostic d;
   d.code = "K0430";
   d.headline = "no parameter is called `" + join(names, "` or `") + "`";
   d.body.push_back(names_text("The program", "parameter", known));
   std::vector<std::string> meant;
   for (const std::string& name : names)
-    if (const auto one = closest(name, known))
+    if (const auto one = closest(name, missing))
       if (const std::string flag = *one + "=..."; std::count(meant.begin(), meant.end(), flag) == 0)
         meant.push_back(flag);
   if (!meant.empty())
@@ -123,7 +127,7 @@ Parsed<program::Program> program_of(const Request& request) {
       errors.push_back(negative_size(name, value));
   }
   if (!unknown.empty())
-    errors.insert(errors.begin(), unknown_sizes(program, unknown));
+    errors.insert(errors.begin(), unknown_sizes(program, unknown, request.sizes));
   if (!errors.empty())
     return fail(std::move(errors));
   const std::vector<scalar::Expr> stated = program.assumptions;

@@ -116,7 +116,9 @@ Parsed<program::Arrays> read_arrays_of(driver::Request& request,
   return given;
 }
 
-Result<Done, Diagnostic> check_output_file(const std::string& path) {
+Result<Done, Diagnostic> check_output_file(const std::string& binding) {
+  const size_t sign = binding.find('=');
+  const std::string path = sign == std::string::npos ? binding : binding.substr(sign + 1);
   if (path.ends_with(".npy") || path.ends_with(".npz") || path.ends_with(".csv"))
     return Done{};
   return fail(run::file_error("K0453",
@@ -233,6 +235,8 @@ Diagnostic unknown_output(const std::string& name, Names names,
     shown.push_back(printable(each));
   d.body.push_back(
       names_text(names == Names::OfModel ? "The model" : "The program", "output", shown));
+  if (const auto meant = closest(name, known))
+    d.help.push_back({"did you mean", printable(*meant), false});
   return d;
 }
 

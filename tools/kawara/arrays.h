@@ -38,8 +38,8 @@ Parsed<program::Arrays> read_arrays(const program::Program&,
                                     const std::vector<std::string>& bindings);
 /// The same for a program, which takes the sizes that are not given from them.
 Parsed<program::Arrays> read_arrays_of(driver::Request&, const std::vector<std::string>& bindings);
-/// Refuses a file to write that ends in none of .npy, .npz and .csv (K0453).
-Result<Done, Diagnostic> check_output_file(const std::string& path);
+/// Refuses a file to write, or NAME=FILE, that ends in none of .npy, .npz and .csv (K0453).
+Result<Done, Diagnostic> check_output_file(const std::string& binding);
 /// Into a .npy file, as the only member of a .npz file, or as a table of at most two dimensions
 /// into a .csv file (K0453).
 Result<Done, Diagnostic> write_array(const std::string& name, const std::string& path,

@@ -112,6 +112,20 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// A result that is asked for and does not exist: said before the model is compiled.
+std::optional<Diagnostic> unknown_result(const ModelOptions& options,
+                                         const std::vector<std::string>& names) {
+  std::vector<std::string> asked = options.printed;
+  for (const std::string& text : options.outputs)
+    if (const auto binding = output_binding_of(text, Names::OfModel, names);
+        binding && text.find('=') != std::string::npos)
+      asked.push_back(binding->first);
+  for (const std::string& name : asked)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return unknown_output(name, Names::OfModel, names);
+  return std::nullopt;
+}
+
 Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOptions& common) {
   if (is_compiled_model(options.file))
     return run_compiled_model(options);
@@ -130,8 +144,12 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
                return driver::load_model_to_run(options.file, model_options);
              }));
   use_tuned(model, common);
-  KAWARA_TRY(const auto inputs, read_model_inputs(model, options.given));
   ModelRun run;
+  for (const graph::ValueId id : model.graph().outputs)
+    run.names.push_back(model.graph().values[id].name);
+  if (auto unknown = unknown_result(options, run.names))
+    return fail(*std::move(unknown));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, options.given));
   KAWARA_TRY(run.results, while_waiting("running", [&] { return model.run(inputs); }));
   if (options.code.winograd > 1 && model.in_tiles() == 0)
     return fail(no_tiles(options.code.winograd));
@@ -139,8 +157,6 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
   run.compile_seconds = model.compile_seconds();
   run.kernels = model.kernels();
   run.block_bytes = model.block_bytes();
-  for (const graph::ValueId id : model.graph().outputs)
-    run.names.push_back(model.graph().values[id].name);
   run.from_cache = model.from_cache();
   if (options.check)
     run.check = [&] { return checked(model, options, inputs, run.results); };

@@ -125,6 +125,20 @@ std::string declared_shape(const Program& program, const Tensor& tensor) {
   return "[" + join(extents, ", ") + "]";
 }
 
+Diagnostic of_other_rank(const Program& program, const Tensor& tensor, const Array& array) {
+  const auto dimensions = [](size_t count) {
+    return std::to_string(count) + (count == 1 ? " dimension" : " dimensions");
+  };
+  Diagnostic d = diagnostic(program, "K0402",
+                            "the array for " + quoted(tensor.name) + " has " +
+                                dimensions(array.shape().size()) + ", not " +
+                                std::to_string(tensor.shape.size()),
+                            tensor.where);
+  d.body = {"Its shape is " + shape_text(array.shape()) + "."};
+  d.help = {{"give an array of " + dimensions(tensor.shape.size()), "", false}};
+  return d;
+}
+
 Result<Done, Diagnostic> check_given(const Program& program, const Tensor& tensor,
                                      const std::vector<int64_t>& shape, const Array& array,
                                      const std::vector<int64_t>& params) {
@@ -217,6 +231,8 @@ Result<Done, Diagnostic> check_names(const Program& program, const Arrays& given
                                  [&](const Tensor& t) { return t.name == name; });
     if (at == program.tensors.end() || !is_given(*at))
       return fail(unused(program, name));
+    if (array.shape().size() != at->shape.size())
+      return fail(of_other_rank(program, *at, array));
   }
   return Done{};
 }

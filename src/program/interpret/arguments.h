@@ -11,7 +11,8 @@ namespace kawara::program {
 Result<std::vector<std::vector<int64_t>>, Diagnostic>
 required_shapes(const Program& program, const std::vector<int64_t>& params);
 
-/// Refuses an array that is for no input or inout (K0407), before sizes are known.
+/// Refuses an array that is for no input or inout (K0407), or of another number of dimensions
+/// (K0402), before sizes are known.
 Result<Done, Diagnostic> check_names(const Program& program, const Arrays& given);
 
 /// NumPy has no bf16: an array of u16 that is given for such a tensor holds its bits.

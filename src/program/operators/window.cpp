@@ -82,9 +82,9 @@ Window window_of(Definition& d, const std::vector<int64_t>& spatial,
     const int64_t room = spatial[k] + w.begin[k] + w.end[k] - reach(w, k);
     if (room < 0) {
       d.refuse(fmt::format(
-          "a window that reaches over {} elements does not fit dimension {} with {} elements "
-          "and {} of padding",
-          reach(w, k), k, spatial[k], w.begin[k] + w.end[k]));
+          "a window that reaches over {} elements does not fit spatial dimension {} with {} "
+          "element{} and {} of padding",
+          reach(w, k), k, spatial[k], spatial[k] == 1 ? "" : "s", w.begin[k] + w.end[k]));
       w.out.push_back(1);
       continue;
     }

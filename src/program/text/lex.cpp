@@ -229,7 +229,9 @@ private:
     const std::string_view text = text_.substr(begin, pos_ - begin);
     const std::string_view digits = text.substr(0, text.find_last_not_of("fFlLuU") + 1);
     std::vector<Help> help{{"numbers look like", "12, 0.5, 1e-3"}};
-    if (digits.find_first_not_of("0123456789.") == std::string_view::npos)
+    if (text.find("..") != std::string_view::npos)
+      help = {{"what a loop counts is written", "range(0, N)"}};
+    else if (digits.find_first_not_of("0123456789.") == std::string_view::npos)
       help.push_back({"numbers have no suffix", std::string(digits)});
     else
       help.push_back({"for a product write", "2 * x"});

@@ -72,6 +72,11 @@ bool Parser::is_slice() const {
   return at(":") && open > 0;
 }
 
+/// Before the `in` of a loop.
+bool Parser::is_loop_head() const {
+  return pos_ == line_begin_ + 2 && tokens_[line_begin_].is("for");
+}
+
 void Parser::fail_expected(const std::string& what) {
   const Token& seen = peek();
   if (refused_names_.count(seen.text)) { // uses of a name that was refused where it was declared
@@ -89,8 +94,14 @@ void Parser::fail_expected(const std::string& what) {
   std::vector<Help> help;
   if (seen.is("**"))
     help.push_back({"powers are written", "pow(x, 2)"});
-  if (seen.is("="))
+  if (seen.is("//"))
+    help.push_back({"a comment begins with", "#"});
+  if (seen.is("=") && is_loop_head())
+    help.push_back({"a loop is written", "for i in range(N):"});
+  else if (seen.is("="))
     help.push_back({"equality is written", "=="});
+  if (seen.is("[") && pos_ > line_begin_ && tokens_[pos_ - 1].is("]"))
+    help.push_back({"all dimensions stand between two brackets", "[N, M]"});
   if (is_slice())
     help.push_back(
         {"there are no slices; a loop runs over a part", "for i in range(1, 3): y[i] = x[i]"});

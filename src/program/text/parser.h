@@ -36,6 +36,7 @@ private:
   void fail_expected(const std::string& what);
   bool is_line_bad() const;
   bool is_slice() const;
+  bool is_loop_head() const;
   void finish_line();
   void skip_line();
   void skip_block();

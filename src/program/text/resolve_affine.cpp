@@ -74,7 +74,7 @@ Expr Resolver::affine(const ast::Expr& e, Place place) {
   case Kind::Index: {
     const Symbol* symbol = find(e.name);
     if (!symbol || symbol->kind != SymbolKind::Tensor) {
-      symbol ? void(value_load(e)) : unknown_name(e.name, e.name_where, true);
+      symbol ? void(value_load(e)) : unknown_name(e.name, e.name_where, e.args.size());
       return {};
     }
     if (place.takes_data)

@@ -71,7 +71,7 @@ std::optional<std::vector<Expr>> Resolver::target(const ast::Statement& s, uint3
     return std::nullopt;
   }
   if (!symbol && !is_loop) {
-    unknown_name(t.name, t.name_where, true);
+    unknown_name(t.name, t.name_where, t.args.size());
     return std::nullopt;
   }
   if (is_loop || symbol->kind != SymbolKind::Tensor) {

@@ -68,7 +68,15 @@ std::optional<std::string> function_meant(std::string_view name) {
                                           {"mean", "sum(k, x[k]) / N"}};
   if (const auto ours = word_for(name, kOthers))
     return ours;
-  return closest(name, all_functions());
+  const std::vector<std::string> all = all_functions();
+  if (name.size() > 2 && name.ends_with('f')) { // C's functions of floats: fmaxf, sinf
+    const std::string_view stem = name.substr(0, name.size() - 1);
+    if (const auto ours = word_for(stem, kOthers))
+      return ours;
+    if (std::find(all.begin(), all.end(), stem) != all.end())
+      return std::string(stem);
+  }
+  return closest(name, all);
 }
 
 } // namespace

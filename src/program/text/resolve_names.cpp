@@ -55,7 +55,21 @@ std::optional<std::string> Resolver::name_meant(std::string_view name) const {
   return std::nullopt;
 }
 
-void Resolver::unknown_name(std::string_view name, Span where, bool is_tensor) {
+namespace {
+
+/// `[N, M]`; nothing for a scalar.
+std::string sizes_for(size_t rank) {
+  constexpr std::string_view kNames = "NMKL";
+  std::string sizes;
+  for (size_t k = 0; k < rank; ++k)
+    sizes += (k == 0 ? "[" : ", ") +
+             (k < kNames.size() ? std::string(1, kNames[k]) : "N" + std::to_string(k));
+  return rank == 0 ? "" : sizes + "]";
+}
+
+} // namespace
+
+void Resolver::unknown_name(std::string_view name, Span where, std::optional<size_t> rank) {
   if (report_.is_muted() || !reported_.insert(std::string(name)).second)
     return;
   if (report_.is_full())
@@ -63,11 +77,12 @@ void Resolver::unknown_name(std::string_view name, Span where, bool is_tensor) {
   std::vector<Help> help;
   if (const auto meant = name_meant(name))
     help.push_back({"did you mean", *meant});
-  else if (is_tensor)
-    help.push_back({"declare it, for example", fmt::format("temp {}: f32[N]", name)});
+  else if (rank)
+    help.push_back(
+        {"declare it, for example", fmt::format("temp {}: f32{}", name, sizes_for(*rank))});
   else
     help.push_back({"declare it, for example", fmt::format("param {}", name)});
-  if (assignment_ && !is_tensor && name.size() <= 2)
+  if (assignment_ && !rank && name.size() <= 2)
     help.push_back({"or reduce over it", fmt::format("sum({}, ...)", name)});
   report_.error(code::kUnknownName, where, fmt::format("unknown name `{}`", name), "", help);
 }

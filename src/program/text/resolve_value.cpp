@@ -122,7 +122,7 @@ Value Resolver::value_load(const ast::Expr& e) {
     return {};
   }
   if (!symbol) {
-    unknown_name(e.name, e.name_where, true);
+    unknown_name(e.name, e.name_where, e.args.size());
     return {};
   }
   if (symbol->is_poisoned)

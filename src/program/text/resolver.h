@@ -108,7 +108,8 @@ private:
   }
   std::string shown_name(const ScopeLoop&) const;
   bool is_unbound_name(const ast::Expr&) const;
-  void unknown_name(std::string_view name, Span where, bool is_tensor = false);
+  /// `rank`: of a tensor, how many indices it is used with.
+  void unknown_name(std::string_view name, Span where, std::optional<size_t> rank = {});
   std::optional<std::string> name_meant(std::string_view name) const;
   std::string text_of(Span) const;
   std::string to_text(const Expr&) const;

@@ -234,6 +234,12 @@ TEST(Arguments, AreChecked) {
   EXPECT_EQ(code({-1}, good), "K0404");
   EXPECT_EQ(code({int64_t{1} << 50}, good), "K0406");
   EXPECT_EQ(code({4}, extra), "K0407");
+  Arrays deep; // known before any size is
+  deep["x"] = Array(Elem::F32, {2, 2});
+  EXPECT_TRUE(check_names(p, wide));
+  const auto checked = check_names(p, deep);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().headline, "the array for `x` has 2 dimensions, not 1");
 }
 
 TEST(Arguments, AssumptionsMustHold) {

@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/machines.h"
+#include "kawara/spread.h"
 #include "kawara/waiting.h"
 
 #include "driver/machine.h"
@@ -65,6 +66,7 @@ int machine(const MachineOptions& options) {
   const auto kept = options.calibrate ? std::nullopt : driver::kept_machine(cpu);
   if (!kept && !options.json)
     fmt::print(stderr, "measuring, this takes a few seconds\n");
+  const int64_t others = kept ? 0 : other_processes();
   const estimate::Machine figures =
       kept ? *kept : while_waiting("measuring", [&] { return driver::measured_machine(cpu); });
   if (options.json)
@@ -74,6 +76,11 @@ int machine(const MachineOptions& options) {
   const std::string file = driver::machine_file(cpu).string();
   if (!options.json && kept && !file.empty())
     fmt::print("measured earlier, kept in {}; again with --calibrate\n", file);
+  if (others > 0)
+    fmt::print(stderr,
+               "{} other {} busy: the figures may be too low, and are kept; measure again when the "
+               "machine is quiet, with --calibrate\n",
+               others, others == 1 ? "process was" : "processes were");
   if (!options.svg.empty()) {
     const auto written = run::write_file(options.svg, estimate::roofs_svg(figures));
     if (!written) {
