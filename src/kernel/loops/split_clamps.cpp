@@ -240,12 +240,23 @@ For border(For loop, const std::vector<Expr>& ends, const Expr& from) {
   return loop;
 }
 
+/// A tile's loop, where the loop around it says which tiles are at a border.
+bool is_of_tile(const For& loop, const std::vector<AffineSum>& margins) {
+  const auto is_around = [&](const auto& term) {
+    const auto* v = as<scalar::Var>(term.first);
+    return v != nullptr && v->id != loop.var;
+  };
+  return span_of(loop) && std::any_of(margins.begin(), margins.end(), [&](const AffineSum& margin) {
+           return std::any_of(margin.terms.begin(), margin.terms.end(), is_around);
+         });
+}
+
 /// One loop, or a block of up to three with the ends of the inner one before them.
 Block split(Kernel& kernel, const For& loop) {
   const ClampSearch clamps(loop.body, loop.var, {loop.var});
   const auto trips = trip_count(loop);
   if (clamps.margins().empty() || (trips && *trips <= 2 * loop.marks.vector_width) ||
-      3 * count_of(loop.body) > kMaxCopies)
+      3 * count_of(loop.body) > kMaxCopies || is_of_tile(loop, clamps.margins()))
     return block_of(loop);
   const Inner inner = inner_of(clamps.margins(), loop.var);
   const auto named = [&](const char* suffix) {

@@ -59,15 +59,16 @@ TEST(SplitClamps, TilesAskOnce) {
   const std::string window = "param W\ninput x: f32[W], w: f32[3]\noutput y: f32[W]\n"
                              "y[j] = sum(s in range(3), x[min(max(j + s - 1, 0), W - 1)] * w[s])\n";
   const std::string tiles =
-      "distribute(j); split(S1.j, 8); reorder(S1.j.0, S1.s, S1.j.1); vectorize(S1.j.1, 4)";
+      "distribute(j); split(S1.j, 16); reorder(S1.j.0, S1.s, S1.j.1); vectorize(S1.j.1, 4)";
   const line::Line made = line::compile(window, tiles);
   std::string text;
   kernel::optimise(made.kernel, line::test_cpu(), [&](std::string_view pass, const auto& kernel) {
     if (pass == "split_clamps")
       text = kernel::print(kernel);
   });
-  EXPECT_TRUE(line::has(text, "if j_0 * 8 - 1 >= 0 and W - j_0 * 8 - 9 >= 0:")) << text;
-  line::expect_same(window, tiles, {{1}, {2}, {7}, {8}, {9}, {16}, {25}, {40}});
+  EXPECT_TRUE(line::has(text, "if j_0 * 16 - 1 >= 0 and W - j_0 * 16 - 17 >= 0:")) << text;
+  EXPECT_FALSE(line::has(text, "_inner")) << "tiles keep their bounds:\n" << text;
+  line::expect_same(window, tiles, {{1}, {2}, {15}, {16}, {17}, {32}, {50}, {80}});
 }
 
 TEST(SplitClamps, LeavesWhatHasNoLanes) {
