@@ -89,7 +89,11 @@ std::vector<Timing> measure_interleaved(const std::vector<std::function<void()>>
         std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_seconds));
         works[i]();
       }
+      if (options.sampling)
+        options.sampling();
       samples[i].push_back(seconds_of(works[i], batches[i]) / static_cast<double>(batches[i]));
+      if (options.sampled)
+        options.sampled();
     }
   }
   std::vector<Timing> result;

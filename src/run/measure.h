@@ -15,6 +15,9 @@ struct MeasureOptions {
   /// Rest before each sample of interleaved works, and one call that is not counted: threads that
   /// one work left waiting fall asleep before the next is measured.
   double pause_seconds = 0;
+  int64_t most_calls = 1000; ///< of a sample on a GPU, which works off what was asked of it
+  /// Called right before and after each sample, where there is something to call.
+  std::function<void()> sampling = {}, sampled = {};
 };
 
 /// Seconds per call. Every sample is the mean of one batch.

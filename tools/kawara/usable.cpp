@@ -107,6 +107,8 @@ constexpr Use kUses[] = {
     {"", "--level", "p", ""},
     {"", "--policy", "p", ""},
     {"", "--machine", "pm", ""},
+    {"bench", "--energy", "pq",
+     "the energy of one program is measured: take one from `kawara fusion MODEL --programs`"},
     {"", "--energy", "p", ""},
     {"", "--place", "p", ""},
     {"", "--kernel", "p", ""},

@@ -270,12 +270,22 @@ Result<Timing, Diagnostic> CudaExecutable::time(std::span<void* const> arguments
   KAWARA_TRY(const double first, batch_seconds(1));
   KAWARA_TRY(const double second, batch_seconds(1));
   const double one = std::max(1e-6, std::min(first, second));
-  const auto batch = std::clamp<int64_t>(std::llround(options.sample_seconds / one), 1, 1000);
-  KAWARA_TRY([[maybe_unused]] const double warm, batch_seconds(batch));
+  const auto calls_of = [&](double seconds_of_one) {
+    return std::clamp<int64_t>(std::llround(options.sample_seconds / seconds_of_one), 1,
+                               options.most_calls);
+  };
+  // Calls that wait for each other take less than one alone: its launch is hidden.
+  const int64_t few = std::min<int64_t>(calls_of(one), 1000);
+  KAWARA_TRY(const double warm, batch_seconds(few));
+  const int64_t batch = calls_of(std::max(warm / static_cast<double>(few), 1e-7));
   std::vector<double> samples;
   double spent = 0;
   for (int s = 0; s < options.samples && (s < 3 || spent < options.limit_seconds); ++s) {
+    if (options.sampling)
+      options.sampling();
     KAWARA_TRY(const double seconds, batch_seconds(batch));
+    if (options.sampled)
+      options.sampled();
     samples.push_back(seconds / static_cast<double>(batch));
     spent += seconds;
   }

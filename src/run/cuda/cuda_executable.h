@@ -45,6 +45,8 @@ public:
   Result<Timing, Diagnostic> time(std::span<void* const> arguments, std::span<const int64_t> params,
                                   const MeasureOptions&) const;
 
+  const CudaDevice& device() const { return *device_; }
+
 private:
   struct Memory;
   CudaExecutable(kernel::Kernel kernel, emit::Signature signature)

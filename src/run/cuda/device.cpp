@@ -55,6 +55,7 @@ struct CudaDevice::Api {
   Status (*device_get)(int*, int) = nullptr;
   Status (*device_name)(char*, int, int) = nullptr;
   Status (*device_attribute)(int*, int, int) = nullptr;
+  Status (*device_bus)(char*, int, int) = nullptr;
   Status (*context_retain)(void**, int) = nullptr;
   Status (*context_release)(int) = nullptr;
   Status (*context_set)(void*) = nullptr;
@@ -109,6 +110,7 @@ struct CudaDevice::Api {
     find(device_get, "cuDeviceGet");
     find(device_name, "cuDeviceGetName");
     find(device_attribute, "cuDeviceGetAttribute");
+    find(device_bus, "cuDeviceGetPCIBusId");
     find(context_retain, "cuDevicePrimaryCtxRetain");
     find(context_release, "cuDevicePrimaryCtxRelease_v2");
     find(context_set, "cuCtxSetCurrent");
@@ -369,6 +371,11 @@ Result<Done, Diagnostic> CudaDevice::launch(const Function& function, const unsi
                               threads[1], threads[2], static_cast<unsigned>(dynamic_shared),
                               stream_, arguments.data(), nullptr),
                  "launch kernel `" + function.name + "`");
+}
+
+std::string CudaDevice::pci_bus() const {
+  char text[32] = "";
+  return api_->device_bus(text, sizeof text, device_) == 0 ? text : "";
 }
 
 Result<Done, Diagnostic> CudaDevice::wait(const std::string& doing) {

@@ -33,6 +33,8 @@ public:
 
   /// As the driver describes it, with rates of the named GPU of its architecture.
   const target::Gpu& gpu() const { return gpu_; }
+  /// Its place on the PCI bus, "0000:1b:00.0"; empty where the driver does not say.
+  std::string pci_bus() const;
 
   struct Function {
     void* handle = nullptr;

@@ -1,5 +1,6 @@
 #include "kawara/arrays.h"
 #include "kawara/command.h"
+#include "kawara/measured_energy.h"
 #include "kawara/model.h"
 #include "kawara/spread.h"
 #include "kawara/usable.h"
@@ -21,6 +22,7 @@ namespace {
 
 struct Measured {
   run::Timing timing;
+  std::optional<EnergyOfCalls> energy; ///< where it was asked for
   estimate::Work work;
   double compile_seconds = 0;
   std::string machine, schedule;
@@ -34,7 +36,7 @@ bool has_parallel_loop(const kernel::Kernel& kernel) {
 }
 
 Parsed<Measured> measure(const CommonOptions& options, const driver::Request& request,
-                         program::Arrays given, Trace& trace) {
+                         program::Arrays given, bool with_energy, Trace& trace) {
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
   KAWARA_TRY(const schedule::Environment environment, environment_to_run_on(options));
@@ -49,6 +51,12 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
     return while_waiting("measuring",
                          [&] { return driver::time_calls(compiled, sizes, inputs, {}); });
   };
+  const auto energy = [&](const auto& compiled, auto counter) {
+    return energy_of_calls(std::move(counter), inputs,
+                           [&](const program::Arrays& arrays, const run::MeasureOptions& how) {
+                             return driver::time_calls(compiled, sizes, arrays, how);
+                           });
+  };
   if (environment.gpu) {
     measured.machine = environment.gpu->name;
     measured.ran_on = run::RanOn::Gpu;
@@ -56,6 +64,10 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
                  return driver::compile_for_gpu(request, environment, trace);
                }));
     KAWARA_TRY(measured.timing, time(compiled));
+    if (with_energy) {
+      KAWARA_TRY(measured.energy,
+                 energy(compiled, run::gpu_counter(compiled.executable.device().pci_bus())));
+    }
   } else {
     measured.figures = driver::known_machine(target::detect_cpu());
     KAWARA_TRY(const driver::Compiled compiled, while_waiting("compiling", [&] {
@@ -65,6 +77,9 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
     measured.machine =
         std::to_string(measured.threads) + (measured.threads == 1 ? " thread" : " threads");
     KAWARA_TRY(measured.timing, time(compiled));
+    if (with_energy) {
+      KAWARA_TRY(measured.energy, energy(compiled, run::processor_counter()));
+    }
   }
   auto work = estimate::count(program, sizes);
   if (!work)
@@ -104,6 +119,8 @@ nlohmann::json json_of(const Measured& measured, const std::optional<UnderRoof>&
                       {"compulsory_bytes", measured.work.compulsory_bytes},
                       {"compile_ms", measured.compile_seconds * 1e3},
                       {"schedule", measured.schedule}};
+  if (measured.energy)
+    json["energy"] = to_json(*measured.energy, operations_of(measured.work));
   if (!place)
     return json;
   const estimate::RooflinePlace at = estimate::place(place->roof, place->point);
@@ -137,6 +154,8 @@ std::string text_of(const Measured& measured, const std::optional<UnderRoof>& pl
                   run::to_string(measured.timing), measured.machine, speed,
                   measured.work.compulsory_bytes / seconds * 1e-9, measured.compile_seconds * 1e3,
                   schedule_line(measured.schedule));
+  if (measured.energy)
+    text += print(*measured.energy, operations_of(measured.work));
   text += spread_note(measured.timing, measured.ran_on);
   // What was only described may be half of what the machine can do.
   if (place && measured.figures->is_measured)
@@ -146,6 +165,7 @@ std::string text_of(const Measured& measured, const std::optional<UnderRoof>& pl
 
 struct BenchOptions {
   std::string svg;
+  bool energy = false;
   std::vector<std::string> inputs;
   // Of models only.
   std::vector<std::string> shapes;
@@ -182,7 +202,7 @@ int bench(const CommonOptions& options, const BenchOptions& own, const CLI::App&
   request = driver::with_default_sizes(*std::move(request));
   const std::string schedule = use_tuned(*request, options) ? "tuned" : schedule_kind(options);
   Trace trace(trace_options(options));
-  auto measured = measure(options, *request, *std::move(given), trace);
+  auto measured = measure(options, *request, *std::move(given), own.energy, trace);
   show_times(trace, options);
   if (!measured)
     return report(measured.error(), options);
@@ -209,6 +229,9 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_database(*command, *options);
   auto own = std::make_shared<BenchOptions>();
   command->add_option("--svg", own->svg, "write a program's place under the roofline to this file");
+  command->add_flag("--energy", own->energy,
+                    "of a program, also measure what a call takes in energy, on its inputs and on "
+                    "zeros; takes half a minute");
   command->add_option(
       "--input", own->inputs,
       "values of an input: NAME=file.npy, .npz or .csv, NAME=2.5 for one element, or a .npz file "
@@ -223,6 +246,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_graph_flags(*command, own->graph);
   add_examples(*command, {"kawara bench examples/gemm.kw -p M=512,N=512,K=512 -s auto",
                           "KAWARA_THREADS=1 kawara bench examples/add.kw -p N=1000000 --json",
+                          "kawara bench examples/gemm.kw -p M=2048,N=2048,K=2048 --energy",
                           "kawara bench model.onnx --against ort --peers build/bench/peers",
                           "kawara bench gpt2-decode.onnx -p past=16 --also past=64",
                           "kawara bench resnet50.onnx --target cuda --type bf16"});
