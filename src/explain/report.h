@@ -4,6 +4,7 @@
 #include "estimate/duplicates/duplicates.h"
 #include "estimate/energy/energy.h"
 #include "estimate/predict.h"
+#include "explain/theatre.h"
 #include "explain/why.h"
 
 #include <optional>
@@ -38,6 +39,7 @@ struct Report {
   std::optional<estimate::Energy> energy;
   std::vector<Considered> nests;
   std::vector<estimate::Duplicates> duplicates;
+  std::optional<Theatre> theatre; ///< in JSON alone
   /// What could not be found out, and why: "caches: ...".
   std::vector<std::string> missing;
 };

@@ -41,6 +41,14 @@ std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
+/// With the theatre, which is long, on one line.
+std::string with_theatre(std::string text, const std::optional<Theatre>& theatre) {
+  const std::string none = "\n  \"theatre\": null";
+  if (const size_t at = text.find(none); theatre && at != std::string::npos)
+    text.replace(at + none.size() - 4, 4, to_json(*theatre));
+  return text;
+}
+
 } // namespace
 
 std::string to_json(const Report& report) {
@@ -72,7 +80,8 @@ std::string to_json(const Report& report) {
     json["duplicates"].push_back(json_of(each));
   for (const std::string& each : report.missing)
     json["missing"].push_back(each);
-  return text_of(json);
+  json["theatre"] = nullptr;
+  return with_theatre(text_of(json), report.theatre);
 }
 
 std::string to_json(const ModelReport& report) {

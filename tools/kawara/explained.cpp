@@ -145,6 +145,28 @@ void add_energy(const Asked& asked, explain::Report& report) {
     report.missing.push_back(fmt::format("energy of {}: the file has no figure", each));
 }
 
+/// The program small enough to be watched; `asked` are the directives with each `auto` spelled out.
+void add_theatre(const Asked& asked, const std::vector<schedule::Directive>& directives,
+                 explain::Report& report) {
+  const auto missing = [&](const std::string& why) { report.missing.push_back("theatre: " + why); };
+  const auto caches = asked.figures.file
+                          ? caches_of_file(*asked.figures.file, asked.options.machine)
+                          : caches_of_sizes(asked.figures.machine, cache::Policy::Lru);
+  if (!caches)
+    return missing(caches.error().front().headline);
+  driver::Request any_sizes = asked.request;
+  any_sizes.sizes.clear();
+  const auto program = driver::program_of(any_sizes);
+  if (!program)
+    return missing(program.error().front().headline);
+  auto made = explain::theatre({*program, asked.sizes, directives, *caches,
+                                asked.figures.file ? asked.figures.file->energy : std::nullopt,
+                                asked.environment});
+  if (!made)
+    return missing(made.error());
+  report.theatre = *std::move(made);
+}
+
 void add_levels(explain::Report& report) {
   for (const estimate::LevelTraffic& level : report.prediction.levels)
     report.levels.push_back({level.name, level.bytes, level.seconds, {}, {}});
@@ -210,6 +232,12 @@ Parsed<explain::Report> explained_program(const ExplainOptions& options, Trace& 
   add_simulated(asked, front, trace, report);
   add_energy(asked, report);
   add_why(asked, attempts, front, report);
+  if (options.json || !options.output.empty()) {
+    const auto steps = driver::spelled_out(front, asked.request, asked.environment);
+    while_waiting("trying orders", [&] {
+      add_theatre(asked, steps ? *steps : std::vector<schedule::Directive>{}, report);
+    });
+  }
   return report;
 }
 
