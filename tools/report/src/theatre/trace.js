@@ -71,17 +71,18 @@ class Grown {
 /**
  * Every access of the program in that order.
  * -> {accesses, reference, at (bytes behind the begin of its array), instance (of each access),
- *     instances, statement, iters, values (of each instance, `depth` and `variables` wide), first (access of an instance), flops}
+ *     instances, statement, step (number of its line in the code), iters, values (of each instance, `depth` and `variables` wide),
+ *     first (access of an instance), flops (done when it is)}
  */
 export function trace(program, order) {
   const inStatements = sums(program.formulas || []), inLoops = sums(order.formulas || []);
   const depth = Math.max(1, ...program.statements.map((s) => s.iters.length));
   const variables = Math.max(1, order.variables);
   const reference = new Grown(Uint16Array), at = new Grown(Int32Array), instance = new Grown(Int32Array);
-  const statement = new Grown(Uint16Array), iters = new Grown(Int16Array, depth), values = new Grown(Int16Array, variables);
+  const statement = new Grown(Uint16Array), line = new Grown(Uint16Array), iters = new Grown(Int16Array, depth), values = new Grown(Int16Array, variables);
   const first = new Grown(Int32Array);
   const flops = new Grown(Float64Array);
-  let accesses = 0, instances = 0, done = 0;
+  let accesses = 0, instances = 0, done = 0, lines = 0;
   const statements = program.statements.map((s) => ({
     flops: s.flops,
     touches: s.touches.map((t) => ({
@@ -101,12 +102,13 @@ export function trace(program, order) {
   const one = (step) => {
     if (step.run !== undefined) {
       const { touches, flops: work } = statements[step.run];
-      const where = step.at.map(inLoops);
+      const where = step.at.map(inLoops), own = lines++;
       return () => {
         for (let d = 0; d < where.length; ++d) point[d] = where[d](now);
-        statement.room(instances + 1), iters.room(instances + 1), values.room(instances + 1);
+        statement.room(instances + 1), line.room(instances + 1), iters.room(instances + 1), values.room(instances + 1);
         flops.room(instances + 1), first.room(instances + 1);
         statement.data[instances] = step.run;
+        line.data[instances] = own;
         first.data[instances] = accesses;
         iters.data.set(point, instances * depth);
         values.data.set(now, instances * variables);
@@ -141,6 +143,6 @@ export function trace(program, order) {
   return {
     accesses, instances, depth, variables,
     reference: reference.data, at: at.data, instance: instance.data,
-    statement: statement.data, iters: iters.data, values: values.data, first: first.data, flops: flops.data,
+    statement: statement.data, step: line.data, iters: iters.data, values: values.data, first: first.data, flops: flops.data,
   };
 }
