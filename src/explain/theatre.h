@@ -126,7 +126,7 @@ std::vector<TheatreSchedule> theatre_schedules(const schedule::Schedule& as_writ
                                                poly::StmtId main, const TheatreRequest&,
                                                std::span<const int64_t> sizes);
 
-/// An object: docs/reference/theatre.md.
+/// An object on one line: docs/reference/theatre.md.
 std::string to_json(const Theatre&);
 
 } // namespace kawara::explain
