@@ -135,10 +135,12 @@ export class SvgSurface {
   }
   rect(x, y, w, h, fill, alpha = 1) {
     const shade = `fill="${fill}"${alpha < 1 ? ` fill-opacity="${at(alpha)}"` : ''}`, path = `M${at(x)} ${at(y)}h${at(w)}v${at(h)}h${at(-w)}z`;
-    // Neighbours of one colour are one path.
-    if (this.shade === shade && this.filled === this.parts.length) this.parts[this.filled - 1] = this.parts[this.filled - 1].replace('"/>', `${path}"/>`);
-    else this.filled = this.parts.push(`<path ${shade} d="${path}"/>`);
-    this.shade = shade;
+    // Those of one colour with nothing else in between are one path.
+    if (this.filled !== this.parts.length) this.shades = new Map();
+    const own = this.shades.get(shade);
+    if (own === undefined) this.shades.set(shade, this.parts.push(`<path ${shade} d="${path}"/>`) - 1);
+    else this.parts[own] = this.parts[own].replace('"/>', `${path}"/>`);
+    this.filled = this.parts.length;
   }
   ring(x, y, w, h, stroke, width = 1) {
     this.parts.push(`<rect x="${at(x)}" y="${at(y)}" width="${at(w)}" height="${at(h)}" fill="none" stroke="${stroke}" stroke-width="${width}"/>`);

@@ -25,7 +25,8 @@ export const energyText = (pj) => (pj === null ? '–' : pj >= 1e6 ? `${(pj / 1e
 
 export class LaneView {
   /** `changed()` is told when the reader chose another schedule. */
-  constructor(stage, k, changed) {
+  constructor(stage, k, changed, heading = 3) {
+    this.heading = heading;
     this.stage = stage;
     this.k = k;
     this.changed = changed;
@@ -44,13 +45,13 @@ export class LaneView {
     });
     this.meters = el('div');
     this.element = el('article', { class: `th-lane th-is-${letter.toLowerCase()}`, 'aria-label': `schedule ${letter}` },
-      el('div', {}, el('div', { class: 'th-name' }, el('h3', {}, letter), this.select), this.tileLabel, this.verdict, this.refusal), this.loops,
+      el('div', {}, el('div', { class: 'th-name' }, el(`h${heading}`, { class: 'th-h' }, letter), this.select), this.tileLabel, this.verdict, this.refusal), this.loops,
       el('div', { class: 'th-pair' }, this.#picture(0), this.#picture(1)), this.#picture(2), this.#picture(3), this.meters);
     this.update();
   }
 
   #picture(n) {
-    return el('div', {}, el('h4', {}, PICTURES[n][2]), this.canvases[n]);
+    return el('div', {}, el(`h${this.heading + 1}`, { class: 'th-hh' }, PICTURES[n][2]), this.canvases[n]);
   }
   #choices() {
     const { schedules } = this.stage.data;
@@ -130,7 +131,7 @@ export class LaneView {
   #drawMeters() {
     const { stage, k } = this, unit = stage.data.unit || 'FLOP', rows = metersOf(stage, k), lane = stage.lanes[k];
     const hasEnergy = rows.some((r) => r.picojoules !== null);
-    const names = ['', 'came in', 'went back', `B/${unit}`, 'hits', ...(hasEnergy ? ['energy'] : [])];
+    const names = ['bytes', 'came in', 'went back', `B/${unit}`, 'hits', ...(hasEnergy ? ['energy'] : [])];
     const entries = rows.map((r) => [
       `${r.from} → ${r.name}`, bytesText(r.bytes), bytesText(r.back), r.perWork === null ? '–' : r.perWork.toPrecision(3), shareText(r.hitRate),
       ...(hasEnergy ? [energyText(r.picojoules)] : []),

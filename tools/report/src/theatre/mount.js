@@ -2,7 +2,7 @@
 //
 // data      the key "theatre" of `kawara explain FILE --json`
 // options   a, b: numbers or directives of the two schedules; caches; x, y: iterators across and down; share: of the work that is done at first;
-//           isDark; reduced: no motion; address: false keeps the page's address as it is
+//           isDark; reduced: no motion; heading: the level of its headings, 3; address: false keeps the page's address as it is
 // returns   {stage, redraw, remove}
 import { optionsOf, readAddress, stateText, writeAddress } from './address.js';
 import { CacheControls } from './cache_controls.js';
@@ -30,8 +30,9 @@ const sizeText = (bytes) => (bytes % 1048576 === 0 ? `${bytes / 1048576} MiB` : 
 class Theatre {
   constructor(element, data, options) {
     this.options = options;
-    const given = options.address === false ? {} : optionsOf(readAddress(window.location), data);
-    this.stage = new Stage(data, { ...options, ...given });
+    const given = options.caches || data.caches;
+    const moved = options.address === false ? {} : optionsOf(readAddress(window.location), data, given);
+    this.stage = new Stage(data, { ...options, ...moved, given });
     this.isReduced = options.reduced ?? prefers('(prefers-reduced-motion: reduce)');
     this.unit = 'access';
     this.speed = 5; // a power of two of accesses per second
@@ -51,8 +52,8 @@ class Theatre {
   #about() {
     const { data } = this.stage;
     const words = data.toy
-      ? `shrunk to ${sizesText(data.sizes)}, from ${sizesText(data.real_sizes)}; caches hold the same share of all arrays: ` +
-        data.caches.map((d, k) => `${d.name} ${sizeText(d.bytes)} for ${sizeText(data.real_caches[k].bytes)}`).join(', ')
+      ? `shrunk to ${sizesText(data.sizes)}, from ${sizesText(data.real_sizes)}` +
+        (this.options.caches ? '' : `; caches hold the same share of all arrays: ${data.caches.map((d, k) => `${d.name} ${sizeText(d.bytes)} for ${sizeText(data.real_caches[k].bytes)}`).join(', ')}`)
       : `at its own sizes${sizesText(data.sizes) ? `, ${sizesText(data.sizes)}` : ''}`;
     return el('p', { class: 'th-note' }, data.toy ? el('span', { class: 'th-badge' }, 'toy') : null, data.toy ? ' ' : null, words,
       data.label === 'predicted' ? '; predicted: both sides of choices on data are counted' : '; every access is simulated');
@@ -103,7 +104,7 @@ class Theatre {
     this.redraw();
   }
   #lanes() {
-    this.views = [0, 1].map((k) => new LaneView(this.stage, k, () => this.#changed()));
+    this.views = [0, 1].map((k) => new LaneView(this.stage, k, () => this.#changed(), this.options.heading));
     return el('div', { class: 'th-lanes' }, this.views.map((view) => view.element));
   }
   #foot() {
@@ -235,7 +236,7 @@ class Theatre {
       }));
     });
     this.details.querySelector('table')?.remove();
-    this.details.append(table('counts so far', ['', 'accesses', 'hits', 'compulsory', 'capacity', 'conflict', 'written back'], rows));
+    this.details.append(table('counts so far', ['reference', 'accesses', 'hits', 'compulsory', 'capacity', 'conflict', 'written back'], rows));
   }
   remove() {
     this.stop();

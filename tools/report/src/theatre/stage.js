@@ -8,7 +8,8 @@ export class Stage {
   /** options: a, b (numbers or directives of schedules), caches, x, y, share (of the work that is done) */
   constructor(data, options = {}) {
     this.data = data;
-    this.caches = structuredClone(options.caches || data.caches);
+    this.given = options.given || options.caches || data.caches; // before the reader moved anything
+    this.caches = structuredClone(options.caches || this.given);
     this.chosen = [this.find(options.a, 0), this.find(options.b, this.#other())];
     this.lanes = [new Lane(data), new Lane(data)];
     this.leader = 0;

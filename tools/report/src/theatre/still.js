@@ -25,11 +25,12 @@ export const titleOf = (schedule) => schedule.title || (schedule.directives || '
 /** The SVG of a stage. `views`: which of them, in order; `both`: also schedule B. */
 export function stillOf(stage, { views = ['loops', 'space', 'arrays', 'caches'], both = true, isDark = false, withRace = true } = {}) {
   const ink = inksOf(isDark), lanes = both ? [0, 1] : [0];
+  const heights = views.map((name) => Math.max(...lanes.map((k) => VIEWS[name].heightOf(stage.lanes[k], viewOptions(stage, k), WIDE))));
   const columns = lanes.map((k) => {
     const lane = stage.lanes[k], options = viewOptions(stage, k);
     let y = 24;
-    const parts = views.map((name) => {
-      const height = VIEWS[name].heightOf(lane, options, WIDE), picture = new SvgSurface(WIDE, height);
+    const parts = views.map((name, n) => {
+      const height = heights[n], picture = new SvgSurface(WIDE, height);
       VIEWS[name].draw(picture, lane, options, ink);
       const part = { picture, y };
       y += height + 8;

@@ -22,9 +22,9 @@ color:var(--th-ink);background:var(--th-paper);font:14px/1.45 system-ui,sans-ser
 .th-lane{min-width:0;display:grid;grid-template-rows:subgrid;grid-row:span 6;align-content:start;gap:0}.th-lane>*{min-width:0}
 .th-pair{display:grid;grid-template-columns:minmax(0,11fr) minmax(0,14fr);gap:.8rem}
 @media(max-width:30rem){.th-pair{grid-template-columns:minmax(0,1fr)}}
-.th-lane h3{margin:.5rem 0 .2rem;font-size:1rem}.th-lane.th-is-a h3{color:var(--th-a)}.th-lane.th-is-b h3{color:var(--th-b)}
+.th-lane .th-h{margin:.5rem 0 .2rem;font-size:1rem}.th-lane.th-is-a .th-h{color:var(--th-a)}.th-lane.th-is-b .th-h{color:var(--th-b)}
 .th-name{display:flex;gap:.6rem;align-items:baseline}.th-lane select{flex:1;min-width:0}
-.th-lane h4{margin:.55rem 0 .1rem;font-size:.85rem;font-weight:600;color:var(--th-soft)}
+.th-lane .th-hh{margin:.55rem 0 .1rem;font-size:.85rem;font-weight:600;color:var(--th-soft)}
 .th canvas{display:block;width:100%}
 .th-loops{font:12.5px/1.45 ui-monospace,monospace;margin:.3rem 0;padding:.3rem 0;border-top:1px solid var(--th-line);border-bottom:1px solid var(--th-line);list-style:none;overflow-x:auto}
 .th-loops li{display:flex;justify-content:space-between;gap:1rem;padding:0 .4rem;white-space:pre;color:var(--th-soft)}

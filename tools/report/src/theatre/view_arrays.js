@@ -70,7 +70,7 @@ export function draw(s, lane, _, ink) {
     }
   });
   if (lane.access >= 0) drawAccesses(s, lane, places, ink);
-  const y = s.height - 5;
+  const y = layout(lane, s.width).height + 13;
   let x = 2;
   stages.forEach((_, k) => {
     s.rect(x, y - 8, 9, 9, mixed(ink.array(0), ink.paper, shades[k]));
