@@ -41,7 +41,7 @@ function formulaText([op, a, b, c], names, formulas) {
 }
 
 /**
- * The lines of an order: {depth, text, loop (its variable), mark, inside (loops around, as variables), step (number of a statement's line)}.
+ * The lines of an order: {depth, text, loop (its variable), mark, inside (lines of the loops around), step (number of a statement's line)}.
  */
 export function linesOf(program, order) {
   const names = {}, lines = [];
@@ -65,7 +65,7 @@ export function linesOf(program, order) {
         const by = step.step && step.step !== 1 ? `, ${step.step}` : '';
         const range = lo === '0' && !by ? hi : `${lo}, ${hi}${by}`;
         lines.push({ depth, text: `for ${names[step.for]} in range(${range})`, loop: step.for, mark: step.mark || '', inside });
-        write(step.do, depth + 1, [...inside, step.for]);
+        write(step.do, depth + 1, [...inside, lines.length - 1]);
       } else if (step.if !== undefined) {
         lines.push({ depth, text: `if ${sumText(step.if, names, order.formulas)}`, mark: '', inside });
         write(step.then, depth + 1, inside);
@@ -82,20 +82,18 @@ export function linesOf(program, order) {
   return { lines, names };
 }
 
-/** Loops of an order with their marks, outermost first, by first appearance. */
-export function loopsOf(order) {
+/** Loops around a statement with their marks, outermost first; where it stands in several places, those of all. */
+export function loopsAround(order, statement) {
   const found = new Map();
-  const gather = (code) => {
+  const gather = (code, around) => {
     for (const step of code) {
-      if (step.for !== undefined) {
-        if (!found.has(step.for)) found.set(step.for, { variable: step.for, name: step.name || '', mark: step.mark || '' });
-        gather(step.do);
-      } else if (step.if !== undefined) {
-        gather(step.then);
-        gather(step.else || []);
-      }
+      if (step.for !== undefined) gather(step.do, [...around, step]);
+      else if (step.if !== undefined) gather([...step.then, ...(step.else || [])], around);
+      else if (step.run === statement)
+        for (const loop of around)
+          if (!found.has(loop.for)) found.set(loop.for, { variable: loop.for, name: loop.name || '', mark: loop.mark || '' });
     }
   };
-  gather(order.code);
+  gather(order.code, []);
   return [...found.values()];
 }

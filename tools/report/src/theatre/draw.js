@@ -23,18 +23,35 @@ export function inksOf(isDark) {
 }
 
 const channel = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
-/** `share` of a over b. */
+const mixtures = new Map();
+/** `share` of a over b, in steps of a hundredth. */
 export function mixed(a, b, share) {
+  const key = `${a}${b}${Math.round(share * 100)}`;
+  if (!mixtures.has(key)) mixtures.set(key, mixedAnew(a, b, Math.round(share * 100) / 100));
+  return mixtures.get(key);
+}
+function mixedAnew(a, b, share) {
   const part = (k) => Math.round(channel(a, k) * share + channel(b, k) * (1 - share)).toString(16).padStart(2, '0');
   return `#${part(0)}${part(1)}${part(2)}`;
 }
 
-const TIMES = ['#440154', '#46327e', '#365c8d', '#277f8e', '#1fa187', '#4ac16d', '#a0da39', '#fde725']; // viridis
-/** Colour of a moment between 0 and 1. */
-export function timeColour(share) {
-  const at = Math.min(Math.max(share, 0), 1) * (TIMES.length - 1), k = Math.min(Math.floor(at), TIMES.length - 2);
-  return mixed(TIMES[k + 1], TIMES[k], at - k);
+/** Black or white, whichever is easier to read on a colour. */
+export function legible(colour) {
+  const light = (k) => {
+    const v = channel(colour, k) / 255;
+    return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  };
+  // Equal contrast with both is at a luminance of 0.179.
+  return 0.2126 * light(0) + 0.7152 * light(1) + 0.0722 * light(2) > 0.179 ? '#000000' : '#ffffff';
 }
+
+const TIMES = ['#440154', '#46327e', '#365c8d', '#277f8e', '#1fa187', '#4ac16d', '#a0da39', '#fde725']; // viridis
+const MOMENTS = Array.from({ length: 256 }, (_, n) => {
+  const at = (n / 255) * (TIMES.length - 1), k = Math.min(Math.floor(at), TIMES.length - 2);
+  return mixedAnew(TIMES[k + 1], TIMES[k], at - k);
+});
+/** Colour of a moment between 0 and 1. */
+export const timeColour = (share) => MOMENTS[Math.round(Math.min(Math.max(share, 0), 1) * 255)];
 const hue = (k) => ((k * 137.5) % 360 + 360) % 360;
 /** Colour of a thread or block, darker while it is to come. */
 export function threadColour(number, share, isDark) {
@@ -74,10 +91,11 @@ export class CanvasSurface {
     this.context.drawImage(picture, 0, 0, this.width, this.height);
   }
   rect(x, y, w, h, fill, alpha = 1) {
-    this.context.globalAlpha = alpha;
-    this.context.fillStyle = fill;
-    this.context.fillRect(x, y, w, h);
-    this.context.globalAlpha = 1;
+    const c = this.context;
+    if (alpha !== 1) c.globalAlpha = alpha;
+    if (this.filling !== fill) c.fillStyle = this.filling = fill;
+    c.fillRect(x, y, w, h);
+    if (alpha !== 1) c.globalAlpha = 1;
   }
   ring(x, y, w, h, stroke, width = 1) {
     this.context.strokeStyle = stroke;
@@ -106,7 +124,7 @@ export class CanvasSurface {
     c.stroke();
   }
   dot(x, y, r, fill) {
-    this.context.fillStyle = fill;
+    this.context.fillStyle = this.filling = fill;
     this.context.beginPath();
     this.context.arc(x, y, r, 0, 2 * Math.PI);
     this.context.fill();
@@ -114,7 +132,7 @@ export class CanvasSurface {
   text(x, y, words, fill, size = 11, anchor = 'start', weight = 'normal', font = FONT) {
     const c = this.context;
     c.font = `${weight} ${size}px ${font}`;
-    c.fillStyle = fill;
+    c.fillStyle = this.filling = fill;
     c.textAlign = anchor === 'middle' ? 'center' : anchor;
     c.textBaseline = 'alphabetic';
     c.fillText(words, x, y);

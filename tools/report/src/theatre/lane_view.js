@@ -103,9 +103,11 @@ export class LaneView {
   draw(ink) {
     const { stage, k } = this, lane = stage.lanes[k];
     this.#drawLoops(lane);
+    // Asking for widths makes the browser lay the page out; they change with the window alone.
+    this.widths ??= this.canvases.map((canvas) => Math.max(120, canvas.parentElement.clientWidth));
     const options = viewOptions(stage, k);
     PICTURES.forEach(([, view], n) => {
-      const canvas = this.canvases[n], width = Math.max(120, canvas.parentElement.clientWidth);
+      const canvas = this.canvases[n], width = this.widths[n];
       const height = view.heightOf(lane, options, width);
       view.draw(new CanvasSurface(canvas, width, height), lane, options, ink);
     });

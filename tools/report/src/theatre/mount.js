@@ -43,7 +43,7 @@ class Theatre {
     this.scheme = typeof matchMedia === 'function' ? matchMedia('(prefers-color-scheme: dark)') : null;
     this.onScheme = () => this.redraw();
     this.scheme?.addEventListener('change', this.onScheme);
-    this.resize = typeof ResizeObserver === 'function' ? new ResizeObserver(() => this.redraw()) : null;
+    this.resize = typeof ResizeObserver === 'function' ? new ResizeObserver(() => this.#measure()) : null;
     this.resize?.observe(this.element);
     this.redraw();
   }
@@ -199,11 +199,18 @@ class Theatre {
   #remember() {
     if (this.options.address !== false) writeAddress(window, stateText(this.stage));
   }
+  #measure() {
+    this.width = undefined;
+    this.views.forEach((view) => {
+      view.widths = undefined;
+    });
+    this.redraw();
+  }
   redraw() {
     const theme = document.documentElement.dataset.theme;
     this.isDark = this.options.isDark ?? (theme ? theme === 'dark' : Boolean(this.scheme?.matches));
     this.element.classList.toggle('th-dark', this.isDark);
-    const ink = inksOf(this.isDark), width = Math.max(280, this.element.clientWidth - 8);
+    const ink = inksOf(this.isDark), width = (this.width ??= Math.max(280, this.element.clientWidth - 8));
     this.stage.tiles = space.tileVariables(this.stage.lead.order, this.stage.data.main);
     race.draw(new CanvasSurface(this.raceCanvas, width, race.heightOf()), this.stage.lanes, viewOptions(this.stage, 0), ink);
     this.views.forEach((view) => view.draw(ink));

@@ -1,5 +1,5 @@
 // Arrays as grids: an element's shade is the nearest cache that holds it, the ring is this access, the number is how often it came into the L1.
-import { mixed } from './draw.js';
+import { legible, mixed } from './draw.js';
 
 const TOP = 16, GAP = 14, MOST_HEIGHT = 300;
 
@@ -19,24 +19,26 @@ function layout(lane, width) {
     const beside = Math.min(p.panels, across);
     return { ...p, beside, below: Math.ceil(p.panels / beside), wide: beside * p.columns + (beside - 1), high: Math.ceil(p.panels / beside) * (p.rows + 1) - 1 };
   });
-  const all = shapes.reduce((sum, p) => sum + p.wide, 0) || 1;
-  const tallest = Math.max(1, ...shapes.map((p) => p.high));
-  // Side by side or one below the other, whichever leaves more room for an element.
-  const high = shapes.reduce((sum, p) => sum + p.high, 0);
-  const beside = Math.min((width - GAP * (arrays.length - 1) - 4) / all, MOST_HEIGHT / tallest, 20);
-  const below = Math.min((width - 4) / Math.max(...shapes.map((p) => p.wide)), (MOST_HEIGHT - (TOP + 6) * arrays.length) / high, 20);
-  const isStacked = below > beside;
-  let pitch = isStacked ? below : beside;
-  pitch = Math.max(pitch, 1.2);
-  let x = 2, y = 0, height = 0;
-  const places = shapes.map((p) => {
-    const place = { ...p, pitch, x, y: y + TOP };
-    if (isStacked) y += p.high * pitch + TOP + 6;
-    else x += p.wide * pitch + GAP;
-    height = Math.max(height, place.y + p.high * pitch);
-    return place;
-  });
-  return { places, height };
+  // As large as there is room for, one array after the other, in rows.
+  const packed = (pitch) => {
+    let x = 2, y = TOP, high = 0;
+    const places = shapes.map((p, a) => {
+      const wide = Math.max(p.wide * pitch, 7 * arrays[a].name.length);
+      if (x > 2 && x + wide > width) {
+        x = 2;
+        y += high + TOP + 4;
+        high = 0;
+      }
+      const place = { ...p, pitch, x, y };
+      x += wide + GAP;
+      high = Math.max(high, p.high * pitch);
+      return place;
+    });
+    return { places, height: y + high, fits: y + high <= MOST_HEIGHT + TOP && shapes.every((p) => p.wide * pitch <= width - 4) };
+  };
+  let pitch = 20;
+  while (pitch > 1.5 && !packed(pitch).fits) pitch -= 0.5;
+  return packed(pitch);
 }
 
 export const heightOf = (lane, _, width) => layout(lane, width).height + 18;
@@ -62,10 +64,11 @@ export function draw(s, lane, _, ink) {
       let nearest = 0;
       while (nearest < stages.length && !stages[nearest].level.holds(address >> stages[nearest].shift)) ++nearest;
       const [x, y] = placeOf(p, e), side = p.pitch - (p.pitch > 5 ? 1 : 0);
-      s.rect(x, y, side, side, nearest < stages.length ? mixed(colour, ink.paper, shades[nearest]) : ink.ground);
+      const shade = nearest < stages.length ? mixed(colour, ink.paper, shades[nearest]) : ink.ground;
+      s.rect(x, y, side, side, shade);
       if (p.pitch >= 11) {
         const loads = lane.loads[address >> stages[0].shift];
-        if (loads > 0) s.text(x + side / 2, y + p.pitch / 2 + 3, loads > 99 ? '…' : loads, nearest === 0 ? ink.paper : ink.soft, 8, 'middle');
+        if (loads > 0) s.text(x + side / 2, y + p.pitch / 2 + 3, loads > 99 ? '…' : loads, legible(shade), 8, 'middle');
       }
     }
   });
@@ -78,7 +81,7 @@ export function draw(s, lane, _, ink) {
     x += 50;
   });
   s.rect(x, y - 8, 9, 9, ink.ground);
-  s.text(x + 12, y, 'in memory; the number: loads into L1', ink.soft, 10);
+  s.text(x + 12, y, 'memory; number: loads into L1', ink.soft, 10);
 }
 
 /** Those of the current instance so far; the last one thicker, in the colour of what it did. */

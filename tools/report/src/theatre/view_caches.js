@@ -1,7 +1,7 @@
 // The caches as sets and ways: colour is the array, strength the age, a corner what has changed; what just happened stands beside.
-import { mixed } from './draw.js';
+import { legible, mixed } from './draw.js';
 
-const LEFT = 34, TOP = 17, MOST_SETS = 24;
+const LEFT = 34, TOP = 17, MOST_SETS = 24, MOST_SLOTS = 1024;
 export const KINDS = ['hit', 'compulsory miss', 'capacity miss', 'conflict miss'];
 
 /** "B[3, 4..7]" for a line of an array. */
@@ -28,7 +28,15 @@ function frames(lane, width) {
     const { sets, ways } = stage.level;
     // One set is broken into rows.
     const columns = sets === 1 ? Math.min(ways, k === 0 ? 8 : 32) : ways, rows = sets === 1 ? Math.ceil(ways / columns) : sets;
-    if (k > 0 && rows * columns > 4096) return;
+    if (k > 0 && rows * columns > MOST_SLOTS) {
+      // Its lines would be dust: only how many it holds is told.
+      if (left > 0) y += high + 6;
+      made.push({ k, columns, rows: 0, w: 1, h: 1, x: 0, y: y + TOP, isSmall: true, sets });
+      left = 0;
+      high = 0;
+      y += TOP;
+      return;
+    }
     const isSmall = k > 0 || rows > MOST_SETS;
     const w = Math.min((width - LEFT - 4) / columns, isSmall ? 9 : 66), h = isSmall ? Math.max(2, Math.min(9, 110 / rows)) : Math.min(18, 220 / rows);
     const wide = Math.max(LEFT + columns * w, 232) + 12;
@@ -64,7 +72,7 @@ function drawLevel(s, lane, f, ink) {
   const stage = lane.replay.all.stages[f.k], { level } = stage, d = lane.caches[f.k];
   const size = d.bytes >= 1024 && d.bytes % 1024 === 0 ? `${d.bytes / 1024} KiB` : `${d.bytes} B`;
   const organised = f.sets === 1 ? 'one set' : `${level.sets} sets × ${level.ways} ways`;
-  s.text(f.x + 2, f.y - 5, `${d.name || `L${f.k + 1}`}: ${size}, ${organised}, ${d.line_bytes} B lines, ${level.policy}`, ink.soft, 11);
+  s.text(f.x + 2, f.y - 5, `${d.name || `L${f.k + 1}`}: ${size}, ${organised}, ${d.line_bytes} B lines, ${level.policy}${f.rows === 0 ? `: ${level.lineAt.reduce((n, l) => n + (l >= 0), 0)} lines in it` : ''}`, ink.soft, 11);
   const line = f.k === 0 && lane.access >= 0 ? lane.lines[lane.access] : -1;
   for (let row = 0; row < f.rows; ++row) {
     const ages = f.sets > 1 && level.policy === 'lru' ? level.agesOf(row) : null;
@@ -83,8 +91,7 @@ function drawLevel(s, lane, f, ink) {
       s.rect(x, y, f.w - gap, f.h - gap, colour);
       if (level.changed[slot]) s.rect(x + f.w - gap - Math.min(5, f.w / 2), y, Math.min(5, f.w / 2), Math.min(5, f.h / 2), ink.ink);
       if (!f.isSmall && f.w >= 52 && f.h >= 11) {
-        const dark = ink.isDark ? fresh > 0.3 : fresh < 0.55;
-        s.text(x + 4, y + f.h - 5, lineText(lane, f.k, held), dark ? (ink.isDark ? '#101010' : ink.ink) : ink.isDark ? ink.ink : '#ffffff', 9);
+        s.text(x + 4, y + f.h - 5, lineText(lane, f.k, held), legible(colour), 9);
       }
       if (held === line) s.ring(x, y, f.w - gap, f.h - gap, ink.kinds[lane.seen.kind[lane.access]], 3);
     }

@@ -10,9 +10,9 @@ export function loopLines(lane) {
   const instance = lane.instance, step = instance < 0 ? -1 : lane.list.step[instance];
   const inside = new Set(lines.find((l) => l.step === step && step >= 0)?.inside || []);
   const values = instance < 0 ? null : lane.valuesOf(instance);
-  return lines.map((l) => ({
+  return lines.map((l, n) => ({
     ...l,
-    value: l.loop !== undefined && inside.has(l.loop) ? values[l.loop] : null,
+    value: l.loop !== undefined && inside.has(n) ? values[l.loop] : null,
     isNow: l.step !== undefined && l.step === step,
   }));
 }

@@ -1,6 +1,6 @@
 // The iteration space in two dimensions: colour is when an iteration runs, lines are tiles, the ring is now.
 import { threadColour, timeColour } from './draw.js';
-import { loopsOf } from './code_text.js';
+import { loopsAround } from './code_text.js';
 
 const LEFT = 26, TOP = 16, MOST = 300;
 
@@ -37,9 +37,9 @@ export function tileVariables(order, statement) {
 }
 
 /** Loops that run on several processors: their number is a colour. */
-const threadsOf = (order) => loopsOf(order).filter((l) => l.mark && !l.mark.startsWith('vector')).map((l) => l.variable);
+const threadsOf = (order, main) => loopsAround(order, main).filter((l) => l.mark && !l.mark.startsWith('vector')).map((l) => l.variable);
 /** Loops whose iterations run at the same time: lanes of a vector, threads of a block. */
-const togetherOf = (order) => loopsOf(order).filter((l) => /^(vector|thread)/.test(l.mark)).map((l) => l.variable);
+const togetherOf = (order, main) => loopsAround(order, main).filter((l) => /^(vector|thread)/.test(l.mark)).map((l) => l.variable);
 
 /** The iteration that is shown for a place: the current one's other iterators, or the given ones. */
 export function pointOf(lane, options, row, column) {
@@ -58,18 +58,20 @@ export function draw(s, lane, options, ink) {
   const f = frame(lane, options, s.width);
   const { names } = options;
   const left = LEFT, total = lane.list.instances;
-  const threads = threadsOf(lane.order), together = togetherOf(lane.order), tiles = tileVariables(lane.order, lane.program.main);
+  const threads = threadsOf(lane.order, lane.program.main), together = togetherOf(lane.order, lane.program.main), tiles = tileVariables(lane.order, lane.program.main);
   const key = (n, variables) => {
     const values = lane.valuesOf(n);
     let made = 0;
     for (const v of variables) made = made * 64 + values[v];
     return made;
   };
-  const shown = [];
+  const shown = [], point = pointOf(lane, options, 0, 0);
   const now = lane.instance;
   for (let r = 0; r < f.rows; ++r)
     for (let c = 0; c < f.columns; ++c) {
-      const n = lane.find(pointOf(lane, options, r, c));
+      point[f.y] = lane.lo[f.y] + r;
+      point[f.x] = lane.lo[f.x] + c;
+      const n = lane.find(point);
       shown.push(n);
       if (n < 0) continue;
       const share = n / Math.max(1, total - 1), isDone = n <= now;
