@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tests of the page's modules with node; skipped, in one line, where there is no node of version 18 or newer."""
+"""run_node.py TESTS..., run_node.py --program PROGRAM ARGUMENTS...: runs tests of the page's modules with node; skipped, in one line, where there is no node of version 18 or newer."""
 
 import pathlib
 import shutil
@@ -27,6 +27,8 @@ def main():
     if path is None:
         print(f"skipped: {why}")
         return SKIPPED
+    if sys.argv[1] == "--program":
+        return subprocess.run([path, str(HERE / sys.argv[2]), *sys.argv[3:]]).returncode
     return subprocess.run([path, "--test", *(str(HERE / name) for name in sys.argv[1:])]).returncode
 
 

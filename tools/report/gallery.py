@@ -81,6 +81,8 @@ def theatre_of(kawara, piece):
 
 def kept(data, piece):
     """Of the schedules those that the piece names, and the refused ones with what repairs them."""
+    # Whole bytes: the last digit of a logarithm is not the same everywhere.
+    data["least"] = [[size, int(least)] for size, least in data["least"]]
     wanted = piece.get("keep")
     if wanted:
         keep = re.compile(wanted)
