@@ -50,7 +50,7 @@ target_compile_options(kawara_llvm INTERFACE ${KAWARA_LLVM_DEFINITIONS})
 if(TARGET LLVM AND TARGET LLVMOrcJIT AND NOT KAWARA_STATIC AND NOT KAWARA_SANITIZE)
   # Loading the shared library takes 40 MB of memory, most of it for what is never used. Programs for users
   # (kawara_own_llvm) contain what they need; tests, of which there are many, share the library.
-  llvm_map_components_to_libnames(KAWARA_OWN_LLVM_LIBS orcjit AArch64 X86 passes)
+  llvm_map_components_to_libnames(KAWARA_OWN_LLVM_LIBS orcjit AArch64 X86 passes asmparser)
   set(own "$<BOOL:$<TARGET_PROPERTY:KAWARA_OWN_LLVM>>")
   target_link_libraries(kawara_llvm INTERFACE "$<IF:${own},${KAWARA_OWN_LLVM_LIBS},LLVM>")
   target_compile_definitions(kawara_llvm INTERFACE KAWARA_LLVM_HAS_ALL_TARGETS)
@@ -65,7 +65,7 @@ else()
   else()
     set(KAWARA_LLVM_TARGET native)
   endif()
-  llvm_map_components_to_libnames(KAWARA_LLVM_LIBS orcjit ${KAWARA_LLVM_TARGET} passes)
+  llvm_map_components_to_libnames(KAWARA_LLVM_LIBS orcjit ${KAWARA_LLVM_TARGET} passes asmparser)
   target_link_libraries(kawara_llvm INTERFACE ${KAWARA_LLVM_LIBS})
 endif()
 

@@ -3,9 +3,11 @@
 #include "emit/llvm/module.h"
 #include "run/cpu/object_code.h"
 
+#include <llvm/AsmParser/Parser.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Support/SourceMgr.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <mutex>
@@ -123,6 +125,7 @@ JitCode::JitCode(JitCode&&) noexcept = default;
 JitCode& JitCode::operator=(JitCode&&) noexcept = default;
 JitCode::~JitCode() = default;
 emit::KernelFunction JitCode::function() const { return impl_->function; }
+void* JitCode::address() const { return reinterpret_cast<void*>(impl_->function); }
 const std::string& JitCode::object() const { return impl_->object; }
 
 namespace {
@@ -181,6 +184,45 @@ Result<std::string, Diagnostic> object_from_unit(emit::LlvmUnit& unit) {
   if (!is_done)
     return fail(emit::cannot_compile(impl));
   return object;
+}
+
+/// Bytes of text that is optimised a little only: more takes seconds.
+constexpr size_t kLongAssembly = 200000;
+
+Result<JitCode, std::string> code_from_text(const std::string& assembly,
+                                            const std::string& symbol) {
+  const emit::CodeTarget target = emit::host_code_target();
+  std::string object, error;
+  const auto failure = emit::failure_of_llvm([&] {
+    llvm::LLVMContext context;
+    llvm::SMDiagnostic wrong;
+    const std::unique_ptr<llvm::Module> module =
+        llvm::parseAssemblyString(assembly, wrong, context);
+    if (!module) {
+      llvm::raw_string_ostream stream(error);
+      wrong.print("", stream, false);
+      return;
+    }
+    auto machine = machine_for(target).createTargetMachine();
+    if (!machine) {
+      error = llvm::toString(machine.takeError());
+      return;
+    }
+    module->setTargetTriple(target.triple);
+    module->setDataLayout((*machine)->createDataLayout());
+    emit::optimise(*module, **machine, assembly.size() > kLongAssembly ? 1 : 2, false);
+    auto made = llvm::orc::SimpleCompiler(**machine)(*module);
+    if (made)
+      object = (*made)->getBuffer().str();
+    else
+      error = llvm::toString(made.takeError());
+  });
+  if (failure || !error.empty())
+    return fail(failure.value_or(error));
+  auto codes = link({{object, symbol}}, target);
+  if (!codes)
+    return fail(std::move(codes).error());
+  return std::move(codes->front());
 }
 
 } // namespace kawara::run

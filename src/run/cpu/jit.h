@@ -19,6 +19,7 @@ public:
   JitCode& operator=(JitCode&&) noexcept;
   ~JitCode();
   emit::KernelFunction function() const;
+  void* address() const;             ///< of the same, whatever its type
   const std::string& object() const; ///< the machine code as an object file, to be kept
 
 private:
@@ -37,5 +38,9 @@ struct KeptObject {
 /// words.
 Result<std::vector<JitCode>, std::string> link(const std::vector<KeptObject>&,
                                                const emit::CodeTarget& target);
+
+/// LLVM's assembly as code for this machine, optimised; on failure LLVM's words. `symbol` is its
+/// visible function, whatever its type; it may have no variables.
+Result<JitCode, std::string> code_from_text(const std::string& assembly, const std::string& symbol);
 
 } // namespace kawara::run
