@@ -3,9 +3,9 @@
 #include "cpu/markdown.h"
 #include "cpu/program_text.h"
 
+#include "cache/replay.h"
 #include "driver/machine.h"
 #include "driver/pipeline.h"
-#include "estimate/replay.h"
 #include "kernel/memory/prepare.h"
 
 #include <fmt/core.h>
@@ -32,8 +32,8 @@ Moved moved_by(const std::string& name, const std::string& text, const estimate:
   Trace silent;
   const driver::Scheduled front = sound(driver::schedule(request, environment, silent));
   return {estimate::predict({}, kernel::prepare(driver::kernel_of(front, silent)), {}, machine, 1),
-          sound(estimate::replay(driver::optimised_kernel_of(front, environment, silent), {},
-                                 machine))};
+          sound(cache::replay(driver::optimised_kernel_of(front, environment, silent), {}, machine,
+                              cache::caches_of_sizes(machine)))};
 }
 
 std::string megabytes(double bytes) { return fmt::format("{:.2f}", bytes * 1e-6); }

@@ -20,7 +20,7 @@ struct MovedBytes {
 };
 
 /// What the default schedules of a case move on this machine with one thread: predicted from their loops, and counted by going
-/// through all their loads and stores (estimate/replay.h). Each program is replayed by itself, so that of several
+/// through all their loads and stores (cache/replay.h). Each program is replayed by itself, so that of several
 /// small ones each finds its operands where its own last call left them.
 MovedBytes moved_bytes(const Case&);
 

@@ -178,6 +178,36 @@ std::optional<Linear> LinearMaker::linear(const Expr& e) {
   return made;
 }
 
+namespace {
+
+double about(const AccessProgram& program, const Code& code, Values& values) {
+  double sum = 0;
+  for (const Step& step : code) {
+    if (const auto* touch = std::get_if<Touch>(&step.step)) {
+      sum += static_cast<double>(touch->count);
+    } else if (const auto* set = std::get_if<Set>(&step.step)) {
+      values[set->variable] = values(set->value);
+    } else if (const auto* branch = std::get_if<Branch>(&step.step)) {
+      sum +=
+          std::max(about(program, branch->then, values), about(program, branch->otherwise, values));
+    } else if (const auto* loop = std::get_if<Loop>(&step.step)) {
+      const int64_t lo = values(loop->lo), hi = values(loop->hi);
+      const double times = static_cast<double>(hi - lo) / static_cast<double>(loop->step);
+      values[loop->variable] = lo + (hi - lo) / 2;
+      if (times > 0)
+        sum += times * about(program, loop->body, values);
+    }
+  }
+  return sum;
+}
+
+} // namespace
+
+double about_accesses(const AccessProgram& program) {
+  Values values(program);
+  return about(program, program.code, values);
+}
+
 int64_t Values::operator()(const Formula& formula) const {
   const int64_t a = (*this)(formula.a);
   if (formula.op == Formula::Op::Select)

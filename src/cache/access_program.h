@@ -98,6 +98,10 @@ void place_arrays(AccessProgram&, int64_t unit);
 std::optional<Diagnostic> place_arrays(AccessProgram&, int64_t unit,
                                        const std::vector<std::string>& first);
 
+/// How many accesses there are, about: loops inside others are taken to have as many iterations as
+/// in the middle of those.
+double about_accesses(const AccessProgram&);
+
 /// A variable or a parameter as a sum; nothing for what is no index.
 class LinearMaker {
 public:

@@ -113,6 +113,7 @@ public:
         add(distance, times);
   }
   void add_accesses(uint32_t, int64_t) {}
+  void add_extra(uint32_t, int64_t) {}
 
 private:
   void add(uint64_t distance, int64_t times) {

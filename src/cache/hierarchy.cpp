@@ -4,35 +4,18 @@
 #include <bit>
 
 namespace kawara::cache {
-namespace {
-
-template <Policy kPolicy> std::unique_ptr<Level> sets_of(const Description& d) {
-  switch (d.ways) {
-  case 4:
-    return std::make_unique<Sets<kPolicy, 4>>(d);
-  case 8:
-    return std::make_unique<Sets<kPolicy, 8>>(d);
-  case 16:
-    return std::make_unique<Sets<kPolicy, 16>>(d);
-  default:
-    return std::make_unique<Sets<kPolicy, 0>>(d);
-  }
-}
-
-} // namespace
-
 std::unique_ptr<Level> level_from_description(const Description& d, uint32_t lines) {
   switch (d.policy) {
   case Policy::Plru:
-    return sets_of<Policy::Plru>(d);
+    return std::make_unique<Sets<Policy::Plru>>(d);
   case Policy::Fifo:
-    return sets_of<Policy::Fifo>(d);
+    return std::make_unique<Sets<Policy::Fifo>>(d);
   case Policy::Lru:
     break;
   }
   if (d.sets() == 1 && d.lines() > 16)
     return std::make_unique<FullLruLevel>(d, lines);
-  return sets_of<Policy::Lru>(d);
+  return std::make_unique<Sets<Policy::Lru>>(d);
 }
 
 Count& Count::operator+=(const Count& other) {
@@ -46,7 +29,7 @@ Count& Count::operator+=(const Count& other) {
 
 Hierarchy::Hierarchy(std::vector<Description> descriptions, std::vector<Extent> arrays,
                      size_t references, bool with_classes)
-    : arrays_(std::move(arrays)) {
+    : arrays_(std::move(arrays)), extra_(references, 0) {
   uint64_t end = 0;
   for (const Extent& array : arrays_)
     end = std::max(end, array.begin + array.bytes);
@@ -70,6 +53,7 @@ Hierarchy::Hierarchy(std::vector<Description> descriptions, std::vector<Extent> 
 }
 
 void Hierarchy::count_anew() {
+  std::fill(extra_.begin(), extra_.end(), 0);
   for (LevelCounts& counts : counts_) {
     std::fill(counts.of.begin(), counts.of.end(), Count{});
     std::fill(counts.lines_out.begin(), counts.lines_out.end(), 0);
@@ -98,6 +82,31 @@ size_t Hierarchy::array_of(size_t k, uint32_t line) const {
       latest = arrays_[a].begin;
     }
   return found;
+}
+
+size_t Hierarchy::compiled() const {
+  size_t count = 0;
+  while (count < size() && count < kMostCompiled && description(count).allocates &&
+         description(count).writes_back)
+    ++count;
+  return count;
+}
+
+bool Hierarchy::is_full_lru(size_t k) const {
+  return dynamic_cast<const FullLruLevel*>(stages_[k].level.get()) != nullptr;
+}
+
+std::vector<Hierarchy::FirstLine> Hierarchy::first_lines(size_t k) const {
+  std::vector<size_t> order;
+  for (size_t a = 0; a < arrays_.size(); ++a)
+    if (arrays_[a].bytes > 0)
+      order.push_back(a);
+  std::stable_sort(order.begin(), order.end(),
+                   [this](size_t a, size_t b) { return arrays_[a].begin < arrays_[b].begin; });
+  std::vector<FirstLine> made;
+  for (const size_t a : order)
+    made.push_back({static_cast<uint32_t>(arrays_[a].begin >> stages_[k].shift), a});
+  return made;
 }
 
 void Hierarchy::count_miss(size_t k, uint32_t line, uint32_t reference, bool is_in_full) {
@@ -164,6 +173,20 @@ void Hierarchy::use(size_t k, uint32_t line, uint32_t reference, bool is_store) 
     return missed(k, line, reference, is_store, used, is_in_full);
   if (is_store && !stage.description.writes_back)
     pass_on(k, line, reference);
+}
+
+bool Hierarchy::touch(uint32_t line, uint32_t reference, bool is_store) {
+  Stage& stage = stages_[0];
+  const bool writes_back = stage.description.writes_back;
+  if (is_store && !stage.description.allocates)
+    return !store_around(0, line, reference) || !writes_back;
+  const Used used = stage.level->use(line, is_store && writes_back);
+  const bool is_in_full = stage.full && stage.full->use(line);
+  if (!used.is_hit)
+    missed(0, line, reference, is_store, used, is_in_full);
+  else if (is_store && !writes_back)
+    pass_on(0, line, reference);
+  return !used.is_hit || (stage.full && !is_in_full) || (is_store && !writes_back);
 }
 
 bool Hierarchy::store_around(size_t k, uint32_t line, uint32_t reference) {

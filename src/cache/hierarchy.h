@@ -30,8 +30,7 @@ struct LevelCounts {
 
 /// Caches in a row, nearest first, behind which there is memory.
 ///
-/// The L1 is used through `First` (a Level), so that hits cost no call; `after` is told what it
-/// did. A miss fetches the line from the cache behind, then a changed line that made room goes
+/// A miss fetches the line from the cache behind, then a changed line that made room goes
 /// there; what it does not hold it takes without fetching it. Caches keep no promise about each
 /// other's lines.
 class Hierarchy {
@@ -44,24 +43,45 @@ public:
   Hierarchy(std::vector<Description>, std::vector<Extent> arrays, size_t references,
             bool with_classes);
 
-  Level& first() { return *stages_[0].level; }
+  size_t size() const { return stages_.size(); }
+  const Description& description(size_t k) const { return stages_[k].description; }
+  Level& level(size_t k) { return *stages_[k].level; }
+  Level& first() { return level(0); }
+  /// How many of the caches, the nearest first, bring the lines of stores in and keep what changed:
+  /// those that compiled code is made of. What is behind them is called.
+  static constexpr size_t kMostCompiled = 4;
+  size_t compiled() const;
+  bool is_full_lru(size_t k) const; ///< kept as one list of uses
+  bool has_full(size_t k) const { return stages_[k].full.has_value(); }
+  FullLru& full(size_t k) { return *stages_[k].full; }
+  uint64_t* was_used(size_t k) { return stages_[k].was_used.data(); }
+  uint32_t shift_behind(size_t k) const { return stages_[k + 1].shift - stages_[k].shift; }
+  /// Where arrays begin, in lines of the k-th cache: that of a line is the last one of this list
+  /// that does not begin behind it.
+  struct FirstLine {
+    uint32_t line = 0;
+    size_t array = 0;
+  };
+  std::vector<FirstLine> first_lines(size_t k) const;
+  size_t array_of(size_t k, uint32_t line) const;
+  /// Notes that the line was used; whether it never was before.
+  bool first_use(size_t k, uint32_t line);
+  void use(size_t k, uint32_t line, uint32_t reference, bool is_store);
+  /// A changed line that comes from the cache before the k-th.
+  void receive(size_t k, uint32_t line, uint32_t reference);
   const Description& first_description() const { return stages_[0].description; }
   uint32_t first_shift() const { return stages_[0].shift; }
-  /// The cache of one set beside the L1; null where there is none.
-  FullLru* first_full() { return stages_[0].full ? &*stages_[0].full : nullptr; }
-
-  /// The L1 was used: `used` is what it did, `is_in_full` whether `first_full` had the line.
-  void first_missed(uint32_t line, uint32_t reference, bool is_store, Used used, bool is_in_full) {
-    missed(0, line, reference, is_store, used, is_in_full);
-  }
   /// A store that goes on at once, past the k-th cache, to the next.
   void pass_on(size_t k, uint32_t line, uint32_t reference);
-  /// Of the L1: a store where one that misses brings no line in. Whether it was a hit.
-  bool store_around(uint32_t line, uint32_t reference) { return store_around(0, line, reference); }
+  /// Uses the L1, whatever it does with stores, but for counting the access. Whether more changed
+  /// than the order of lines.
+  bool touch(uint32_t line, uint32_t reference, bool is_store);
   void drop(uint32_t line); ///< of the L1; all drop what they have of it
 
   std::vector<LevelCounts> take() { return std::move(counts_); }
   std::vector<LevelCounts>& counts() { return counts_; }
+  /// By reference: accesses of the L1 that are lines of pieces behind their first one.
+  std::vector<int64_t>& extra() { return extra_; }
   /// Forgets what was counted, not what is held.
   void count_anew();
 
@@ -73,22 +93,19 @@ private:
     std::optional<FullLru> full;
     std::vector<uint64_t> was_used; ///< a bit for each line
   };
-  void use(size_t k, uint32_t line, uint32_t reference, bool is_store);
   bool store_around(size_t k, uint32_t line, uint32_t reference);
   void missed(size_t k, uint32_t line, uint32_t reference, bool is_store, Used used,
               bool is_in_full);
   void count_miss(size_t k, uint32_t line, uint32_t reference, bool is_in_full);
   void write_back(size_t k, uint32_t tag, uint32_t reference);
-  void receive(size_t k, uint32_t line, uint32_t reference);
   uint32_t line_behind(size_t k, uint32_t line) const {
     return line >> (stages_[k + 1].shift - stages_[k].shift);
   }
-  bool first_use(size_t k, uint32_t line);
-  size_t array_of(size_t k, uint32_t line) const;
 
   std::vector<Stage> stages_;
   std::vector<Extent> arrays_;
   std::vector<LevelCounts> counts_;
+  std::vector<int64_t> extra_;
 };
 
 /// A cache as a Level, of lines 0 to `lines` - 1.

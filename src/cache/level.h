@@ -19,6 +19,15 @@ struct Used {
   uint32_t put_out = 0;
 };
 
+/// Where a cache keeps its lines, for compiled code; what a kind of cache has not is null.
+struct LevelParts {
+  uint32_t* tags = nullptr; ///< of sets
+  uint64_t* state = nullptr;
+  const uint64_t *on_the_way = nullptr, *away = nullptr;
+  FullLru::Fields* order = nullptr; ///< of one set
+  uint8_t* is_changed = nullptr;    ///< by line
+};
+
 /// Which lines a cache holds.
 class Level {
 public:
@@ -28,6 +37,11 @@ public:
   /// The same where the cache has it; else nothing happens. Whether it has.
   virtual bool use_if_there(uint32_t line, bool changes) = 0;
   virtual void drop(uint32_t line) = 0;
+  virtual LevelParts parts() = 0;
+  /// Lines that were used in an iteration of so many touches are there in the next one.
+  virtual bool keeps(uint64_t touches) const = 0;
+  /// Iterations of so many touches after which what was used before them is still there.
+  virtual int64_t patience(uint64_t) const { return 0; }
 };
 
 /// One set of all lines.
@@ -55,11 +69,15 @@ public:
     order_.drop(line);
     is_changed_[line] = 0;
   }
+  LevelParts parts() override {
+    LevelParts made;
+    made.order = &order_.fields();
+    made.is_changed = is_changed_.data();
+    return made;
+  }
 
-  /// Lines that were used in an iteration of so many touches are there in the next one.
-  bool keeps(uint64_t touches) const { return touches <= order_.capacity(); }
-  /// Iterations of so many touches after which what was used before them is still there.
-  int64_t patience(uint64_t touches) const {
+  bool keeps(uint64_t touches) const override { return touches <= order_.capacity(); }
+  int64_t patience(uint64_t touches) const override {
     return static_cast<int64_t>(order_.capacity() / std::max<uint64_t>(touches, 1)) - 2;
   }
 
@@ -68,8 +86,8 @@ private:
   std::vector<uint8_t> is_changed_;
 };
 
-/// Sets of `kWays` lines, or, where that is 0, of as many as the description says.
-template <Policy kPolicy, uint32_t kWays> class Sets final : public Level {
+/// Sets of as many lines as the description says.
+template <Policy kPolicy> class Sets final : public Level {
 public:
   explicit Sets(const Description& d)
       : ways_(static_cast<uint64_t>(d.lines_of_set())), sets_(static_cast<uint64_t>(d.sets())),
@@ -110,12 +128,21 @@ public:
     if (const uint64_t way = find(tags, (line + 1) * 2); way < ways())
       tags[way] = 0;
   }
+  LevelParts parts() override {
+    LevelParts made;
+    made.tags = tags_.data();
+    made.state = state_.data();
+    made.on_the_way = on_the_way_.data();
+    made.away = away_.data();
+    return made;
+  }
 
-  bool keeps(uint64_t touches) const { return kPolicy == Policy::Lru && touches <= ways(); }
-  int64_t patience(uint64_t) const { return 0; }
+  bool keeps(uint64_t touches) const override {
+    return kPolicy == Policy::Lru && touches <= ways();
+  }
 
 private:
-  uint64_t ways() const { return kWays == 0 ? ways_ : kWays; }
+  uint64_t ways() const { return ways_; }
   uint64_t set_of(uint32_t line) const { return is_power_ ? line & (sets_ - 1) : line % sets_; }
   /// The last used stands first: each line moves on by one place, to where the line was, or out.
   Used use_older(uint32_t* tags, uint32_t tag, uint32_t change) {

@@ -31,7 +31,8 @@ struct Stream {
 ///   is_steady(is_same)       would the same touches change only counts that `repeat` can add?
 ///                            `is_same`: the iteration before touched the same lines
 ///   repeat(times)            the iteration just done again and again
-///   add_accesses(reference, touches)
+///   add_accesses(reference, pieces)
+///   add_extra(reference, lines)   of pieces, behind their first one
 ///
 /// Iterations of such a loop that stay in the same lines are one `repeat`: eight for doubles that
 /// follow each other. Conditions inside an innermost loop split its iterations where they change.
@@ -309,7 +310,7 @@ private:
         sink_.repeat(until - next);
         if constexpr (!kSingle)
           for (const Stream& s : streams_)
-            sink_.add_accesses(s.reference, (until - next) * (s.last - s.line));
+            sink_.add_extra(s.reference, (until - next) * (s.last - s.line));
         next = until;
       }
       is_same = true;
@@ -323,7 +324,7 @@ private:
     s.until = now + 1 + left_in_line(moved);
   }
   void touch_rest(const Stream& s) {
-    sink_.add_accesses(s.reference, s.last - s.line);
+    sink_.add_extra(s.reference, s.last - s.line);
     for (uint32_t line = s.line + 1; line <= s.last; ++line)
       sink_.touch(line, s);
   }

@@ -1,6 +1,6 @@
 #include "estimate/predict.h"
 
-#include "estimate/replay.h"
+#include "estimate/replayed.h"
 #include "estimate/traffic.h"
 
 #include <fmt/format.h>

@@ -44,13 +44,4 @@ Parsed<std::vector<cache::Description>> caches_of_file(const estimate::MachineFi
   return made;
 }
 
-Parsed<std::vector<cache::Description>> caches_of_sizes(const estimate::Machine& machine,
-                                                        cache::Policy policy) {
-  std::vector<std::string> texts;
-  for (const estimate::Level& level : machine.levels)
-    if (level.bytes > 0)
-      texts.push_back(fmt::format("{},{},8", level.bytes, machine.line_bytes));
-  return caches_of(texts, policy);
-}
-
 } // namespace kawara::tools

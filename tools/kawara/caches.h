@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cache/description.h"
-#include "estimate/machine.h"
 #include "estimate/machines/machine_file.h"
 
 namespace kawara::tools {
@@ -10,8 +9,5 @@ namespace kawara::tools {
 /// or not their ways (K0473).
 Parsed<std::vector<cache::Description>> caches_of_file(const estimate::MachineFile&,
                                                        const std::string& name);
-
-/// Caches of a machine's sizes in 8 ways: what is known of it says nothing of ways.
-Parsed<std::vector<cache::Description>> caches_of_sizes(const estimate::Machine&, cache::Policy);
 
 } // namespace kawara::tools

@@ -4,6 +4,7 @@
 #include "kawara/waiting.h"
 
 #include "cache/from_kernel.h"
+#include "cache/replay.h"
 #include "cache/report.h"
 #include "estimate/machines/limit.h"
 #include "estimate/roofline.h"
@@ -18,8 +19,8 @@ namespace kawara::tools {
 namespace {
 
 /// Vector loads and stores that are simulated unasked: those of packed products, which miss the L1
-/// often, take about a second for ten million.
-constexpr double kMostAccesses = 2e7, kAccessesPerSecond = 1e7;
+/// often, take about a second for forty million.
+constexpr double kMostAccesses = 1e8, kAccessesPerSecond = 4e7;
 
 /// What a report is made of.
 struct Asked {
@@ -92,9 +93,9 @@ void add_simulated(const Asked& asked, const driver::Scheduled& front, Trace& tr
   if (accesses > kMostAccesses && !asked.options.replay)
     return missing(fmt::format("about {:.0f} million accesses, some {:.0f} s; `--replay` does it",
                                accesses * 1e-6, accesses / kAccessesPerSecond));
-  const auto levels = asked.figures.file
-                          ? caches_of_file(*asked.figures.file, asked.options.machine)
-                          : caches_of_sizes(asked.figures.machine, cache::Policy::Lru);
+  const Parsed<std::vector<cache::Description>> levels =
+      asked.figures.file ? caches_of_file(*asked.figures.file, asked.options.machine)
+                         : cache::caches_of_sizes(asked.figures.machine);
   if (!levels)
     return missing(levels.error().front().headline);
   const auto program = cache::accesses_of_kernel(

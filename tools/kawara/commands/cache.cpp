@@ -6,6 +6,7 @@
 
 #include "cache/from_kernel.h"
 #include "cache/from_program.h"
+#include "cache/replay.h"
 #include "cache/report.h"
 #include "driver/machine.h"
 #include "estimate/count.h"
@@ -37,7 +38,7 @@ Parsed<std::vector<cache::Description>> levels_of(const CacheOptions& options,
                                : options.policy == "fifo" ? cache::Policy::Fifo
                                                           : cache::Policy::Lru;
   if (options.levels.empty())
-    return caches_of_sizes(driver::known_machine(environment.cpu), policy);
+    return cache::caches_of_sizes(driver::known_machine(environment.cpu), policy);
   std::vector<cache::Description> made;
   for (const std::string& text : options.levels) {
     auto each = cache::description_from_text(text, made.size() + 1, policy);

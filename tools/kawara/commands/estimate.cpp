@@ -1,18 +1,17 @@
+#include "kawara/caches.h"
 #include "kawara/command.h"
 #include "kawara/machines.h"
 #include "kawara/usable.h"
 #include "kawara/waiting.h"
 
+#include "cache/replay.h"
 #include "estimate/energy/energy.h"
 #include "estimate/machines/limit.h"
 #include "estimate/predict.h"
-#include "estimate/replay.h"
 #include "kernel/memory/prepare.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
-
-#include <unistd.h>
 
 namespace kawara::tools {
 namespace {
@@ -86,19 +85,21 @@ struct Estimated {
   std::optional<estimate::Replayed> replayed;
 };
 
-void show_accesses(int64_t accesses) {
-  if (::isatty(STDERR_FILENO) != 0)
-    fmt::print(stderr, "\r{} million loads and stores ", accesses / 1000000);
-}
-
-Parsed<estimate::Replayed> replayed_call(const driver::Scheduled& front,
+Parsed<estimate::Replayed> replayed_call(const EstimateOptions& options,
+                                         const driver::Scheduled& front,
                                          const schedule::Environment& environment,
-                                         std::span<const int64_t> sizes,
-                                         const estimate::Machine& machine, Trace& trace) {
-  auto made = estimate::replay(driver::optimised_kernel_of(front, environment, trace), sizes,
-                               machine, show_accesses);
-  if (::isatty(STDERR_FILENO) != 0)
-    fmt::print(stderr, "\r\033[K");
+                                         std::span<const int64_t> sizes, const Figures& figures,
+                                         Trace& trace) {
+  KAWARA_TRY(const std::vector<cache::Description> levels,
+             figures.file ? caches_of_file(*figures.file, options.machine)
+                          : Parsed<std::vector<cache::Description>>(
+                                cache::caches_of_sizes(figures.machine)));
+  Waiting waiting("simulating");
+  auto made =
+      cache::replay(driver::optimised_kernel_of(front, environment, trace), sizes, figures.machine,
+                    levels, [&waiting](int64_t done) {
+                      waiting.say(fmt::format("simulating, {} million accesses", done / 1000000));
+                    });
   if (!made)
     return fail(Diagnostics{std::move(made).error()});
   return *std::move(made);
@@ -120,7 +121,7 @@ Parsed<Estimated> estimated(const EstimateOptions& options, const driver::Reques
                                    figures.machine, figures.threads),
                  std::nullopt};
   if (options.replay) {
-    KAWARA_TRY(made.replayed, replayed_call(front, environment, sizes, figures.machine, trace));
+    KAWARA_TRY(made.replayed, replayed_call(options, front, environment, sizes, figures, trace));
   }
   return made;
 }

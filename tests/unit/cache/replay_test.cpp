@@ -1,22 +1,21 @@
-#include "estimate/replay.h"
+#include "cache/replay.h"
 
 #include "estimate/accesses.h"
-#include "estimate/caches.h"
 #include "kernel/memory/prepare.h"
 #include "unit/estimate/loops.h"
 
 #include <gtest/gtest.h>
 
-namespace kawara::estimate {
+namespace kawara::cache {
 namespace {
 
 kernel::Kernel kernel_of(const std::string& text, const std::string& directives = "") {
-  return kernel::prepare(loops_of(text, directives).kernel);
+  return kernel::prepare(estimate::loops_of(text, directives).kernel);
 }
 
 /// 32 KiB and 1 MiB before the memory.
-Machine small_machine() {
-  Machine machine;
+estimate::Machine small_machine() {
+  estimate::Machine machine;
   machine.levels = {{"L1", 32 << 10, {}, {}, {}, {}},
                     {"L2", 1 << 20, {}, {}, {}, {}},
                     {"memory", 0, {}, {}, {}, {}}};
@@ -24,10 +23,10 @@ Machine small_machine() {
 }
 
 std::vector<double> together(const kernel::Kernel& kernel, const std::vector<int64_t>& params) {
-  const auto replayed = replay(kernel, params, small_machine());
+  const auto replayed = replay(kernel, params, small_machine(), caches_of_sizes(small_machine()));
   EXPECT_TRUE(replayed) << render(replayed.error());
   std::vector<double> bytes;
-  for (const ReplayedLevel& level : replayed->levels)
+  for (const estimate::ReplayedLevel& level : replayed->levels)
     bytes.push_back(level.read + level.written);
   return bytes;
 }
@@ -46,52 +45,15 @@ constexpr const char* kTransposed = "param N\n"
                                     "    for j in range(N):\n"
                                     "        B[j, i] = A[i, j]\n";
 
-TEST(Caches, KeepWhatWasUsedLast) {
-  const std::vector<int64_t> bytes{Caches::kWays * 64}; // one set
-  Caches caches(bytes, 64);
-  for (int64_t line = 0; line < Caches::kWays; ++line)
-    caches.load(line * 64, 4);
-  caches.load(0, 4); // there
-  EXPECT_EQ(caches.moved()[0].read, Caches::kWays * 64);
-  caches.load(Caches::kWays * 64, 4); // in the place of line 1
-  caches.load(0, 4);
-  EXPECT_EQ(caches.moved()[0].read, (Caches::kWays + 1) * 64);
-  caches.load(64, 4);
-  EXPECT_EQ(caches.moved()[0].read, (Caches::kWays + 2) * 64);
-  EXPECT_EQ(caches.moved()[0].written, 0);
-}
-
-TEST(Caches, WriteChangedLinesBackOnce) {
-  const std::vector<int64_t> bytes{Caches::kWays * 64, Caches::kWays * 4 * 64};
-  Caches caches(bytes, 64);
-  for (int64_t at = 0; at < 64; at += 4)
-    caches.store(at, 4);
-  for (int64_t line = 1; line <= Caches::kWays; ++line)
-    caches.load(line * 64, 64);
-  EXPECT_EQ(caches.moved()[0].written, 64);
-  EXPECT_EQ(caches.moved()[1].written, 0) << "the L2 has room for it";
-  caches.load(0, 4);
-  EXPECT_EQ(caches.moved()[1].read, Caches::kWays * 64) << "and has it";
-}
-
-TEST(Caches, DropWhatIsStoredPastThem) {
-  const std::vector<int64_t> bytes{32 << 10};
-  Caches caches(bytes, 64);
-  caches.load(0, 128);
-  caches.store_past(0, 64);
-  EXPECT_EQ(caches.moved()[0].written, 64);
-  caches.load(0, 128);
-  EXPECT_EQ(caches.moved()[0].read, 3 * 64);
-}
-
-TEST(Replay, OfACopyMovesEachElementOnceThroughEveryLevel) {
-  const double all = 2.0 * 4 * 1024 * 1024;
-  EXPECT_EQ(together(kernel_of(kCopied), {1024}), (std::vector<double>{all, all, all}));
+TEST(Replay, OfACopyMovesEachElementOnceThroughEveryLevelAndFetchesWhatIsStored) {
+  const double array = 4.0 * 1024 * 1024;
+  EXPECT_EQ(together(kernel_of(kCopied), {1024}),
+            (std::vector<double>{2 * array, 3 * array, 3 * array}));
 }
 
 TEST(Replay, FindsInTheSecondCallWhatFits) {
-  const double all = 2.0 * 4 * 256 * 256; // half of the L2
-  EXPECT_EQ(together(kernel_of(kCopied), {256}), (std::vector<double>{all, all, 0}));
+  const double array = 4.0 * 256 * 256; // two are half of the L2
+  EXPECT_EQ(together(kernel_of(kCopied), {256}), (std::vector<double>{2 * array, 3 * array, 0}));
 }
 
 /// Columns of 1040 lines need 65 KiB: each element that is stored has its line go out again. Tiles
@@ -100,9 +62,9 @@ TEST(Replay, SeesLinesThatAreGoneTooEarly) {
   const double elements = 1040 * 1040;
   const std::vector<double> plain = together(kernel_of(kTransposed), {1040});
   EXPECT_EQ(plain[0], 8 * elements);
-  EXPECT_EQ(plain[1], 4 * elements + 64 * elements);
+  EXPECT_NEAR(plain[1], 4 * elements + 2 * 64 * elements, 0.01 * plain[1]) << "in and out again";
   const kernel::Kernel tiled = kernel_of(kTransposed, "tile(S0.i=16, S0.j=16)");
-  EXPECT_LT(together(tiled, {1040})[1], 1.1 * 8 * elements);
+  EXPECT_LT(together(tiled, {1040})[1], 1.1 * 12 * elements);
   EXPECT_GT(together(tiled, {1024})[1], 60.0 * 1024 * 1024);
 }
 
@@ -133,7 +95,7 @@ TEST(Replay, LeavesOutWhatIsPreparedOnce) {
                                 "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
                                 "pack(B)");
   ASSERT_EQ(kernel.prepared, 1U);
-  const auto replayed = replay(kernel, {}, small_machine());
+  const auto replayed = replay(kernel, {}, small_machine(), caches_of_sizes(small_machine()));
   ASSERT_TRUE(replayed);
   EXPECT_EQ(replayed->accesses, 64 * 64 + 4 * 64 * 64 * 64) << "zeros, then a, b, c and c again";
 }
@@ -145,7 +107,7 @@ TEST(Replay, TakesConditionsOnDataToHold) {
   kernel::If branch{
       scalar::binary(scalar::BinaryOp::Lt, element, element), std::move(kernel.body), {}};
   kernel.body = kernel::block_of(std::move(branch));
-  const auto replayed = replay(kernel, {}, small_machine());
+  const auto replayed = replay(kernel, {}, small_machine(), caches_of_sizes(small_machine()));
   ASSERT_TRUE(replayed);
   EXPECT_EQ(replayed->assumed, 1);
   EXPECT_EQ(replayed->accesses, 1 + 16);
@@ -156,9 +118,9 @@ TEST(Replay, RefusesAnIndexFromMemory) {
   const auto place = scalar::load(1, {scalar::int_lit(0)}, {scalar::Elem::I64, 1});
   kernel.body = kernel::block_of(kernel::Store{
       2, {place}, scalar::ReduceOp::None, scalar::float_lit(1, {scalar::Elem::F32, 1})});
-  const auto replayed = replay(kernel, {}, small_machine());
+  const auto replayed = replay(kernel, {}, small_machine(), caches_of_sizes(small_machine()));
   ASSERT_FALSE(replayed);
-  EXPECT_EQ(replayed.error().code, "K0446");
+  EXPECT_EQ(replayed.error().code, "K0457");
   EXPECT_NE(render(replayed.error()).find("read from memory"), std::string::npos);
 }
 
@@ -170,18 +132,20 @@ TEST(Replay, AgreesWithThePredictionOfFusedRows) {
                                 "total[i] = sum(j, X[i, j])\n"
                                 "Y[i, j] = X[i, j] * total[i]\n",
                                 "fuse(S0.i, S2.i)");
-  Machine machine = described_machine(*target::named_cpu("neoverse-n1"));
+  estimate::Machine machine = estimate::described_machine(*target::named_cpu("neoverse-n1"));
   machine.levels = small_machine().levels;
-  for (Level& level : machine.levels)
+  for (estimate::Level& level : machine.levels)
     level.triad = {1, 1};
-  const auto replayed = replay(kernel, {}, machine);
+  const auto replayed = replay(kernel, {}, machine, caches_of_sizes(machine));
   ASSERT_TRUE(replayed);
-  const Prediction predicted = predict({}, kernel, {}, machine, 1);
+  const estimate::Prediction predicted = estimate::predict({}, kernel, {}, machine, 1);
   for (const size_t k : {size_t{1}, size_t{2}}) {
-    const ReplayedLevel& level = replayed->levels[k];
-    EXPECT_NEAR((level.read + level.written) / predicted.levels[k].bytes, 1, 0.02) << level.name;
+    const estimate::ReplayedLevel& level = replayed->levels[k];
+    // Of what came in, half are lines of Y, which are fetched before they are stored to.
+    EXPECT_NEAR((level.read / 2 + level.written) / predicted.levels[k].bytes, 1, 0.02)
+        << level.name;
   }
 }
 
 } // namespace
-} // namespace kawara::estimate
+} // namespace kawara::cache
