@@ -126,6 +126,32 @@ Result<Done, Diagnostic> check(const std::vector<Description>& levels) {
   return Done{};
 }
 
+Result<Description, Diagnostic> tlb_from_text(std::string_view text, size_t number) {
+  const auto refused = [&](std::string why) {
+    Diagnostic d;
+    d.code = "K0458";
+    d.headline = fmt::format("`--tlb {}` describes no TLB", printable(std::string(text)));
+    d.body.push_back(std::move(why));
+    d.help.push_back({"for example 64 pages of 4 KiB, 4 to a set", "--tlb 64,4K,4,lru", false});
+    return fail(std::move(d));
+  };
+  const size_t comma = text.find(',');
+  const auto entries = bytes_from_text(trim(text.substr(0, comma)));
+  const std::string_view rest =
+      comma == std::string_view::npos ? std::string_view("4K") : text.substr(comma + 1);
+  const auto page = bytes_from_text(trim(rest.substr(0, rest.find(','))));
+  if (!entries || !page)
+    return refused("It begins with a number of entries and the bytes of a page.");
+  if (*entries > kMostBytes / *page)
+    return refused(
+        fmt::format("{} pages of {} bytes are more than can be simulated.", *entries, *page));
+  auto made = description_from_text(fmt::format("{},{}", *entries * *page, rest), number);
+  if (!made)
+    return refused(made.error().body.front());
+  made->name = fmt::format("TLB{}", number);
+  return made;
+}
+
 std::string size_text(int64_t bytes) {
   for (const auto& [unit, name] :
        {std::pair{int64_t{1} << 30, "GiB"}, std::pair{int64_t{1} << 20, "MiB"},

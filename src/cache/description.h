@@ -43,6 +43,10 @@ struct Description {
 Result<Description, Diagnostic> description_from_text(std::string_view, size_t number,
                                                       Policy otherwise = Policy::Lru);
 
+/// The buffer of addresses that `ENTRIES[,PAGE[,WAYS[,POLICY]]]` describes, as level `number` from
+/// 1 on: a cache whose lines are pages, of 4 KiB without more. Errors: K0458.
+Result<Description, Diagnostic> tlb_from_text(std::string_view, size_t number);
+
 /// "32 KiB", "1000 bytes".
 std::string size_text(int64_t bytes);
 

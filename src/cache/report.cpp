@@ -96,17 +96,27 @@ std::string references_text(const LevelCounts& counts, const AccessProgram& prog
   return text;
 }
 
-std::string level_text(const Report& report, const AccessProgram& program, size_t k) {
-  const LevelCounts& counts = report.simulated.counts[k];
-  const Description& d = report.simulated.levels[k];
-  std::string text =
-      fmt::format("\n{}: {}\n  {:<32}{:>15}{:>15}{:>13}{:>14}{:>13}{:>13}\n", d.name, print(d), "",
-                  "accesses", "hits", "compulsory", "capacity", "conflict", "written back");
-  text += row("all", sum_of(counts)) + traffic_text(report, k) + "  by array\n";
+std::string tlb_text(const Description& d) {
+  return fmt::format("{} entries, {} {}, pages of {}", d.lines(),
+                     d.sets() == 1 ? "one set," : fmt::format("{}-way", d.ways),
+                     cache::name_of(d.policy), size_text(d.line_bytes));
+}
+
+std::string level_text(const Report& report, const Simulated& simulated,
+                       const AccessProgram& program, size_t k) {
+  const LevelCounts& counts = simulated.counts[k];
+  const Description& d = simulated.levels[k];
+  const bool is_tlb = &simulated != &report.simulated;
+  std::string text = fmt::format("\n{}: {}\n  {:<32}{:>15}{:>15}{:>13}{:>14}{:>13}{:>13}\n", d.name,
+                                 is_tlb ? tlb_text(d) : print(d), "", "accesses", "hits",
+                                 "compulsory", "capacity", "conflict", "written back");
+  text += row("all", sum_of(counts)) + (is_tlb ? "" : traffic_text(report, k)) + "  by array\n";
   const auto arrays = by_array(counts, program);
   for (size_t a = 0; a < arrays.size(); ++a)
     if (arrays[a].accesses > 0)
-      text += row(fmt::format("{}, {} lines", program.arrays[a].name, counts.lines[a]), arrays[a]);
+      text += row(fmt::format("{}, {} {}", program.arrays[a].name, counts.lines[a],
+                              is_tlb ? "pages" : "lines"),
+                  arrays[a]);
   text += "  by loop\n";
   const auto loops = by_loop(counts, program);
   for (size_t l = 0; l < loops.size(); ++l)
@@ -150,9 +160,9 @@ void add_count(Json& json, const Count& c) {
   json["written_back"] = c.written_back;
 }
 
-Json level_json(const Report& report, const AccessProgram& program, size_t k) {
-  const LevelCounts& counts = report.simulated.counts[k];
-  const Description& d = report.simulated.levels[k];
+Json level_json(const Simulated& simulated, const AccessProgram& program, size_t k) {
+  const LevelCounts& counts = simulated.counts[k];
+  const Description& d = simulated.levels[k];
   Json json{{"name", d.name},
             {"bytes", d.bytes},
             {"line_bytes", d.line_bytes},
@@ -162,7 +172,7 @@ Json level_json(const Report& report, const AccessProgram& program, size_t k) {
             {"allocates", d.allocates},
             {"writes_back", d.writes_back}};
   add_count(json, sum_of(counts));
-  json["bytes_in"] = bytes_in(report.simulated, k);
+  json["bytes_in"] = bytes_in(simulated, k);
   json["received"] = counts.received;
   json["not_there"] = counts.not_there;
   json["passed_on"] = counts.passed_on;
@@ -211,7 +221,9 @@ std::string print(const Report& report, const AccessProgram& program) {
                                              : fmt::format("{} conditions", program.assumed),
                         report.is_of_text ? "both sides are counted" : "taken to hold");
   for (size_t k = 0; k < report.simulated.levels.size(); ++k)
-    text += level_text(report, program, k);
+    text += level_text(report, report.simulated, program, k);
+  for (size_t k = 0; report.tlb && k < report.tlb->levels.size(); ++k)
+    text += level_text(report, *report.tlb, program, k);
   return report.curve ? text + curve_text(*report.curve) : text;
 }
 
@@ -224,7 +236,11 @@ std::string to_json(const Report& report, const AccessProgram& program) {
             {"flops", report.flops}};
   json["levels"] = Json::array();
   for (size_t k = 0; k < report.simulated.levels.size(); ++k)
-    json["levels"].push_back(level_json(report, program, k));
+    json["levels"].push_back(level_json(report.simulated, program, k));
+  if (report.tlb)
+    json["tlb"] = Json::array();
+  for (size_t k = 0; report.tlb && k < report.tlb->levels.size(); ++k)
+    json["tlb"].push_back(level_json(*report.tlb, program, k));
   if (report.curve) {
     Json curve{{"line_bytes", report.curve->line_bytes},
                {"touches", report.curve->touches},

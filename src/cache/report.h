@@ -14,6 +14,7 @@ struct Report {
   bool is_of_text = true; ///< else of a kernel after all passes
   double flops = 0;       ///< 0: not known
   Simulated simulated;
+  std::optional<Simulated> tlb; ///< of the same accesses, by pages
   std::optional<DistanceHistogram> curve;
 };
 

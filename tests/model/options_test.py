@@ -55,7 +55,7 @@ VALUES = {"--param": "n=4", "--shape": "x=3x4", "--schedule": "auto", "--numeric
           "--output-dir": "out", "--type": "bf16", "--attention": "parts", "--layout": "written", "--svg": "t.svg",
           "--against": "ort", "--peers": ".", "--also": "n=5", "--stage": "cuda", "--onnx": "o.onnx", "--with": "auto",
           "--header": "t.h", "--function": "f", "--budget": "1trials", "--strategy": "random", "--seed": "2",
-          "--workers": "1", "--learner": "trees", "--model": "m.txt", "--recorded": "r.db", "--level": "1K", "--policy": "fifo", "--place": "x", "--machine": "a100"}
+          "--workers": "1", "--learner": "trees", "--model": "m.txt", "--recorded": "r.db", "--level": "1K", "--tlb": "64", "--policy": "fifo", "--place": "x", "--machine": "a100"}
 
 # A wrong value, and the message that shows that somebody read it.
 WRONG = {"--print": ("nobody", "K0435"), "--param": ("zzz=4", "K0430|K0569"), "--shape": ("zzz=1", "K0520"),
@@ -65,7 +65,7 @@ WRONG = {"--print": ("nobody", "K0435"), "--param": ("zzz=4", "K0430|K0569"), "-
          "--also": ("zzz=4", "K0569"), "--with": ("nonsense(i)", "K0230"), "--budget": ("none", "K0604"),
          "--strategy": ("none", "K0605"), "--learner": ("none", "learner"), "--against": ("none", "against"),
          "--seed": ("none", "seed"), "--workers": ("none", "workers"), "--function": ("1f", "C function"),
-         "--db": ("t.kw", "K0601"), "--peers": ("nowhere", "K0540"), "--level": ("none", "K0458"),
+         "--db": ("t.kw", "K0601"), "--peers": ("nowhere", "K0540"), "--level": ("none", "K0458"), "--tlb": ("none", "K0458"),
          "--policy": ("none", "policy"), "--place": ("none", "K0459"), "--machine": ("none", "K0472")}
 
 # A file that the option writes.

@@ -105,6 +105,7 @@ constexpr Use kUses[] = {
     {"explain", "--replay", "p", kOneProgram},
     {"", "--replay", "p", ""},
     {"", "--level", "p", ""},
+    {"", "--tlb", "p", ""},
     {"", "--policy", "p", ""},
     {"", "--machine", "pm", ""},
     {"bench", "--energy", "pq",

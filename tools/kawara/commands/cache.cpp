@@ -19,7 +19,7 @@ namespace kawara::tools {
 namespace {
 
 struct CacheOptions : CommonOptions {
-  std::vector<std::string> levels;
+  std::vector<std::string> levels, tlb;
   std::string policy, place, machine;
   bool kernel = false, curve = false;
 };
@@ -42,6 +42,19 @@ Parsed<std::vector<cache::Description>> levels_of(const CacheOptions& options,
   std::vector<cache::Description> made;
   for (const std::string& text : options.levels) {
     auto each = cache::description_from_text(text, made.size() + 1, policy);
+    if (!each)
+      return fail(Diagnostics{std::move(each).error()});
+    made.push_back(*std::move(each));
+  }
+  if (auto fits = cache::check(made); !fits)
+    return fail(Diagnostics{std::move(fits).error()});
+  return made;
+}
+
+Parsed<std::vector<cache::Description>> tlb_of(const CacheOptions& options) {
+  std::vector<cache::Description> made;
+  for (const std::string& text : options.tlb) {
+    auto each = cache::tlb_from_text(text, made.size() + 1);
     if (!each)
       return fail(Diagnostics{std::move(each).error()});
     made.push_back(*std::move(each));
@@ -83,6 +96,14 @@ Parsed<cache::AccessProgram> accesses(const CacheOptions& options, const driver:
   return placed(*std::move(made), options, is_text ? line_bytes : 4096);
 }
 
+/// For buffers of addresses a store is an access like any other, also one past the caches.
+cache::AccessProgram addresses_of(cache::AccessProgram program) {
+  for (cache::Reference& reference : program.references)
+    if (reference.kind != cache::Reference::Kind::Prefetch)
+      reference.kind = cache::Reference::Kind::Read;
+  return program;
+}
+
 struct Made {
   cache::AccessProgram program;
   cache::Report report;
@@ -93,6 +114,7 @@ Parsed<Made> simulated(const CacheOptions& options, const driver::Request& reque
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
   KAWARA_TRY(const schedule::Environment environment, environment_of(options));
   KAWARA_TRY(const std::vector<cache::Description> levels, levels_of(options, environment));
+  KAWARA_TRY(const std::vector<cache::Description> tlb, tlb_of(options));
   KAWARA_TRY(const driver::Scheduled front, while_waiting("proving", [&] {
                return driver::schedule(request, environment, trace);
              }));
@@ -110,6 +132,8 @@ Parsed<Made> simulated(const CacheOptions& options, const driver::Request& reque
   if (const auto work = estimate::count(program, sizes))
     made.report.flops = work->flops;
   made.report.simulated = cache::simulate(made.program, levels, true, progress);
+  if (!tlb.empty())
+    made.report.tlb = cache::simulate(addresses_of(made.program), tlb, true, progress);
   if (options.curve)
     made.report.curve = cache::distances(made.program, line_bytes, progress);
   return made;
@@ -147,6 +171,9 @@ void add_cache(CLI::App& app, int& exit_code) {
       ->add_option("--policy", options->policy,
                    "which line makes room where --level does not say: lru, plru or fifo")
       ->check(CLI::IsMember({"lru", "plru", "fifo"}));
+  command->add_option("--tlb", options->tlb,
+                      "buffers of addresses, the nearest first: ENTRIES[,PAGE[,WAYS[,POLICY]]], as "
+                      "64,4K,4,lru");
   add_machine_option(*command, options->machine);
   command->add_option(
       "--place", options->place,
