@@ -218,6 +218,22 @@ bool is_sum(const Program& program, uint32_t tensor) {
 
 } // namespace
 
+Result<Joined, std::string> joined(std::vector<Part> parts, const std::set<ValueId>& needed) {
+  for (Part& part : parts)
+    part.program = without_unit_dims(std::move(part.program));
+  if (auto problem = Aligner(parts).align())
+    return fail(*std::move(problem));
+  Joiner joiner(parts, needed);
+  const Tidy tidy = tidied(joiner.join());
+  Joined out{print(tidy.program), {}};
+  for (const auto& [value, tensor] : joiner.tensors)
+    if (tidy.places[tensor])
+      out.names[value] = tidy.program.tensors[*tidy.places[tensor]].name;
+  if (!parse(make_source("joined.kw", out.text)))
+    return fail(std::string("the values have no common text"));
+  return out;
+}
+
 Result<Composed, std::string> compose(std::vector<Part> parts, const std::set<ValueId>& needed) {
   for (Part& part : parts)
     part.program = without_unit_dims(std::move(part.program));

@@ -4,6 +4,7 @@
 #include "support/result.h"
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,5 +33,14 @@ struct Composed {
 /// parts. Fails with a reason when that is not possible, or when a value would be read several
 /// times per element and not vanish.
 Result<Composed, std::string> compose(std::vector<Part> parts, const std::set<ValueId>& needed);
+
+/// The parts one after the other and nothing more: each statement stays, in loops of its own.
+struct Joined {
+  std::string text;
+  std::map<ValueId, std::string> names; ///< of the tensors in it, by their values
+};
+/// Values of which some part is the maker and that are not `needed` elsewhere are temps. Fails with
+/// a reason where parts see a value under shapes that cannot be brought together.
+Result<Joined, std::string> joined(std::vector<Part> parts, const std::set<ValueId>& needed);
 
 } // namespace kawara::program::fusion
