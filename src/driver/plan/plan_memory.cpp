@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace kawara::driver {
 namespace {
@@ -22,19 +23,31 @@ struct Use {
 
 class Placer {
 public:
-  Placer(const graph::Graph& graph, Plan& plan) : graph_(graph), plan_(plan) {}
+  Placer(const graph::Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
 
-  void place() {
-    plan_.places.clear();
-    plan_.block_bytes = 0;
+  /// Of all values, and the bytes of the block.
+  std::pair<std::map<ValueId, Place>, int64_t> places() {
+    std::pair<std::map<ValueId, Place>, int64_t> out;
     std::vector<Use> uses = own_uses();
-    assign(uses);
+    out.second = assign(uses);
     for (const Use& use : uses)
-      plan_.places[use.value] = Place{use.offset};
+      out.first[use.value] = Place{use.offset};
     for (const auto& [value, part] : parts_) {
       const Part at = whole_of(value);
-      plan_.places[value] = Place{plan_.places.at(at.whole).offset + at.offset};
+      out.first[value] = Place{out.first.at(at.whole).offset + at.offset};
     }
+    return out;
+  }
+
+  std::vector<Lifetime> lifetimes() {
+    std::vector<Lifetime> out;
+    for (const Use& use : own_uses())
+      if (const auto at = plan_.places.find(use.value); at != plan_.places.end())
+        out.push_back({use.value, at->second.offset, use.bytes, use.first, use.last});
+    std::stable_sort(out.begin(), out.end(), [](const Lifetime& a, const Lifetime& b) {
+      return std::pair(a.offset, a.first) < std::pair(b.offset, b.first);
+    });
+    return out;
   }
 
   MemoryUse memory_use() {
@@ -194,8 +207,9 @@ private:
     for_each_read(graph_.nodes[step.node], [&](ValueId id) { read(id, k); });
   }
 
-  /// Largest first, each at the lowest place that is free while it is in use.
-  void assign(std::vector<Use>& uses) {
+  /// Largest first, each at the lowest place that is free while it is in use. Bytes of all.
+  static int64_t assign(std::vector<Use>& uses) {
+    int64_t block = 0;
     std::stable_sort(uses.begin(), uses.end(),
                      [](const Use& a, const Use& b) { return a.bytes > b.bytes; });
     for (size_t k = 0; k < uses.size(); ++k) {
@@ -213,12 +227,13 @@ private:
         offset = (offset + kAlignment - 1) / kAlignment * kAlignment;
       }
       uses[k].offset = offset;
-      plan_.block_bytes = std::max(plan_.block_bytes, offset + uses[k].bytes);
+      block = std::max(block, offset + uses[k].bytes);
     }
+    return block;
   }
 
   const graph::Graph& graph_;
-  Plan& plan_;
+  const Plan& plan_;
   std::map<ValueId, Use> uses_;
   std::map<ValueId, ValueId> views_;
   std::set<ValueId> kept_;
@@ -227,10 +242,16 @@ private:
 
 } // namespace
 
-void place_values(const graph::Graph& graph, Plan& plan) { Placer(graph, plan).place(); }
+void place_values(const graph::Graph& graph, Plan& plan) {
+  std::tie(plan.places, plan.block_bytes) = Placer(graph, plan).places();
+}
 
-MemoryUse memory_use(const graph::Graph& graph, Plan& plan) {
+MemoryUse memory_use(const graph::Graph& graph, const Plan& plan) {
   return Placer(graph, plan).memory_use();
+}
+
+std::vector<Lifetime> lifetimes(const graph::Graph& graph, const Plan& plan) {
+  return Placer(graph, plan).lifetimes();
 }
 
 } // namespace kawara::driver

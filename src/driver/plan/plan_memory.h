@@ -20,6 +20,15 @@ struct MemoryUse {
   std::vector<int64_t> bytes_at; ///< of values that exist, by step
   std::vector<LastUse> last_uses;
 };
-MemoryUse memory_use(const graph::Graph&, Plan&);
+MemoryUse memory_use(const graph::Graph&, const Plan&);
+
+/// A stretch of the plan's block that holds a value, and the others that lie within it.
+struct Lifetime {
+  ValueId value;
+  int64_t offset, bytes;
+  size_t first, last; ///< steps, both included
+};
+/// Of a plan whose values have places, by their offsets; those that live at one step do not meet.
+std::vector<Lifetime> lifetimes(const graph::Graph&, const Plan&);
 
 } // namespace kawara::driver
