@@ -15,6 +15,7 @@ struct Recipe {
   const char *name, *what;
   void (*add)(Net&, const Sizes&);
   bool has_sequence = false, has_past = false;
+  int64_t most_tokens = 1024; ///< of a sequence
 };
 
 constexpr std::array kRecipes{
@@ -22,10 +23,11 @@ constexpr std::array kRecipes{
     Recipe{"mobilenet-v2", "images 224 x 224 to 1000 classes, small", add_mobilenet_v2},
     Recipe{"vgg16", "images 224 x 224 to 1000 classes, large", add_vgg16},
     Recipe{"alexnet", "images 227 x 227 to 1000 classes", add_alexnet},
-    Recipe{"bert-base", "tokens to vectors, both directions", add_bert_base, true},
+    Recipe{"bert-base", "tokens to vectors, both directions", add_bert_base, true, false, 4096},
     Recipe{"gpt2-prefill", "tokens to logits and a cache", add_gpt2_prefill, true},
     Recipe{"gpt2-decode", "one token and a cache to logits", add_gpt2_decode, false, true},
-    Recipe{"one-attention", "one layer of attention, for lessons", add_one_attention, true},
+    Recipe{"one-attention", "one layer of attention, for lessons", add_one_attention, true, false,
+           4096},
     Recipe{"channels-last", "convolutions between transpositions, for lessons", add_channels_last}};
 
 Diagnostic no_such_net(const std::string& name) {
@@ -56,14 +58,15 @@ Diagnostic bad_choice(const Recipe& recipe, const std::string& size, int64_t val
 }
 
 Result<Sizes, Diagnostic> sizes_of(const Recipe& recipe, const Choices& choices) {
-  constexpr int64_t most_images = 1024, most_tokens = 1024;
+  constexpr int64_t most_images = 1024, most_past = 1023;
   Sizes sizes;
   if (!settle(choices.batch, true, 1, most_images, sizes.batch))
     return fail(bad_choice(recipe, "batch", sizes.batch, true, 1, most_images));
-  if (!settle(choices.sequence, recipe.has_sequence, 1, most_tokens, sizes.sequence))
-    return fail(bad_choice(recipe, "seq", sizes.sequence, recipe.has_sequence, 1, most_tokens));
-  if (!settle(choices.past, recipe.has_past, 0, most_tokens - 1, sizes.past))
-    return fail(bad_choice(recipe, "past", sizes.past, recipe.has_past, 0, most_tokens - 1));
+  if (!settle(choices.sequence, recipe.has_sequence, 1, recipe.most_tokens, sizes.sequence))
+    return fail(
+        bad_choice(recipe, "seq", sizes.sequence, recipe.has_sequence, 1, recipe.most_tokens));
+  if (!settle(choices.past, recipe.has_past, 0, most_past, sizes.past))
+    return fail(bad_choice(recipe, "past", sizes.past, recipe.has_past, 0, most_past));
   sizes.has_symbolic_past = !choices.past;
   return sizes;
 }
