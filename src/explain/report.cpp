@@ -12,12 +12,7 @@ namespace {
 
 using estimate::operations_of;
 
-constexpr size_t kMostNests = 2, kMostCandidates = 2, kMostDuplicates = 1, kMostMissing = 2;
-
-std::string joules_text(const estimate::Band& band) {
-  return fmt::format("{} ({} to {})", amount(band.value, "J"), amount(band.low, "J"),
-                     amount(band.high, "J"));
-}
+constexpr size_t kMostNests = 2, kMostCandidates = 2, kMostDuplicates = 1;
 
 const LevelReport& memory_of(const Report& report) { return report.levels.back(); }
 
@@ -47,9 +42,9 @@ std::string numbers(const Report& report) {
   text += fmt::format("  {:<22}{}\n", "bytes per " + unit,
                       operations > 0 ? fmt::format("{:.4g}", bytes_from(memory) / operations)
                                      : std::string("no operations"));
-  return text + fmt::format("  {:<22}{}\n", "energy",
-                            report.energy ? joules_text(report.energy->joules())
-                                          : std::string("not known"));
+  return text +
+         fmt::format("  {:<22}{}\n", "energy",
+                     report.energy ? joules(report.energy->joules()) : std::string("not known"));
 }
 
 std::string limits(const Report& report) {
@@ -133,28 +128,8 @@ std::string duplicate_lines(const std::vector<estimate::Duplicates>& all) {
   return text;
 }
 
-std::string missing_lines(const std::vector<std::string>& missing) {
-  std::string text = "\n";
-  for (size_t k = 0; k < std::min(missing.size(), kMostMissing); ++k)
-    text += "Missing: " + missing[k] + "\n";
-  if (missing.size() > kMostMissing)
-    text += fmt::format("Missing: {} more things, in --json\n", missing.size() - kMostMissing);
-  return text;
-}
-
 std::string threads_text(int64_t threads) {
   return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
-}
-
-double seconds_of(const KernelReport& kernel) {
-  return kernel.seconds.value_or(kernel.least_seconds) * static_cast<double>(kernel.times);
-}
-
-double all_seconds(const ModelReport& report) {
-  double sum = 0;
-  for (const KernelReport& kernel : report.kernels)
-    sum += seconds_of(kernel);
-  return sum;
 }
 
 } // namespace
@@ -182,60 +157,6 @@ std::string print(const Report& report) {
   if (!report.missing.empty())
     text += missing_lines(report.missing);
   return text + fmt::format("{}Figures of {}, {}.\n", report.missing.empty() ? "\n" : "",
-                            report.machine, report.figures);
-}
-
-std::string verdict(const ModelReport& report) {
-  if (report.kernels.empty())
-    return fmt::format("{}: no kernel of it can be looked at.", report.title);
-  const KernelReport& first = report.kernels.front();
-  int64_t calls = 0;
-  for (const KernelReport& kernel : report.kernels)
-    calls += kernel.times;
-  return fmt::format("{} takes about {} in {} calls of {} kernels; {} of it is {}, bound by {}.",
-                     report.title, duration(all_seconds(report)), calls, report.kernels.size(),
-                     percent(seconds_of(first) / std::max(all_seconds(report), 1e-30)),
-                     printable(first.name), first.bound);
-}
-
-std::string print(const ModelReport& report) {
-  constexpr size_t kMostKernels = 20, kNameWidth = 30;
-  const double all = all_seconds(report);
-  double operations = 0, bytes = 0, least = 0;
-  estimate::Band joules;
-  for (const KernelReport& kernel : report.kernels) {
-    const auto times = static_cast<double>(kernel.times);
-    operations += kernel.operations * times;
-    bytes += kernel.bytes * times;
-    least += kernel.least_seconds * times;
-    if (kernel.joules)
-      joules += *kernel.joules * times;
-  }
-  std::string text = verdict(report) + "\n";
-  text +=
-      fmt::format("  {:<22}{}\n  {:<22}{}/s, {} of the roof\n  {:<22}{}\n  {:<22}{:.4g}\n", "time",
-                  duration(all), "speed", amount(operations / std::max(all, 1e-30), "OP"),
-                  percent(least / std::max(all, 1e-30)), "bytes of tensors", amount(bytes, "B"),
-                  "bytes per OP", operations > 0 ? bytes / operations : 0.0);
-  text += fmt::format("  {:<22}{}\n", "energy",
-                      joules.value > 0 ? joules_text(joules) : std::string("not known"));
-  text += fmt::format("\nKernels that take longest\n  {:<{}}{:>6}{:>11}{:>8}  {:<12}{:>9}\n", "",
-                      kNameWidth, "calls", "time", "share", "bound by", "OP/byte");
-  for (size_t k = 0; k < std::min(report.kernels.size(), kMostKernels); ++k) {
-    const KernelReport& kernel = report.kernels[k];
-    std::string name = printable(kernel.name);
-    if (name.size() >= kNameWidth)
-      name = name.substr(0, kNameWidth - 4) + "...";
-    text += fmt::format("  {:<{}}{:>6}{:>11}{:>8}  {:<12}{:>9.3g}\n", name, kNameWidth,
-                        kernel.times, (kernel.seconds ? "" : ">") + duration(seconds_of(kernel)),
-                        percent(seconds_of(kernel) / std::max(all, 1e-30)), kernel.bound,
-                        kernel.operations / std::max(kernel.bytes, 1.0));
-  }
-  if (report.kernels.size() > kMostKernels)
-    text += fmt::format("  and {} more, in --json\n", report.kernels.size() - kMostKernels);
-  if (!report.missing.empty())
-    text += missing_lines(report.missing);
-  return text + fmt::format("\nFigures of {}, {}; `>`: of the roof, not of a schedule.\n",
                             report.machine, report.figures);
 }
 

@@ -4,8 +4,10 @@
 #include "estimate/duplicates/duplicates.h"
 #include "estimate/energy/energy.h"
 #include "estimate/predict.h"
+#include "explain/model_facts.h"
 #include "explain/theatre.h"
 #include "explain/why.h"
+#include "poly/legality/dependences.h"
 
 #include <optional>
 #include <string>
@@ -40,6 +42,11 @@ struct Report {
   std::vector<Considered> nests;
   std::vector<estimate::Duplicates> duplicates;
   std::optional<Theatre> theatre; ///< in JSON alone
+  std::vector<poly::Summary> dependences; ///< of the program as it is written
+  bool has_exact_dependences = true;      ///< poly::ShownDependences
+  std::vector<std::string> directives;    ///< with `auto` spelled out
+  std::string tree;                       ///< the loops that they make
+  std::string machine_json;               ///< an object: the figures as a machine file
   /// What could not be found out, and why: "caches: ...".
   std::vector<std::string> missing;
 };
@@ -60,7 +67,12 @@ struct KernelReport {
   double least_seconds = 0;         ///< of one call under the roof
   std::optional<double> seconds;    ///< predicted, of one call; only of those that may take longest
   std::string bound;                ///< what sets the pace then; else of the roof
-  std::optional<estimate::Band> joules; ///< of one call
+  std::optional<estimate::Band> joules;             ///< of one call
+  std::string id = {};                              ///< "k0" runs first
+  std::vector<TensorBytes> reads = {}, writes = {}; ///< of the first call
+  double accesses = 0, unique = 0;     ///< bytes of one call (explain/characterise.h); 0: not known
+  std::vector<std::string> nodes = {}; ///< of all calls
+  std::vector<std::pair<std::string, int64_t>> operators = {}; ///< of one call, with their number
 };
 
 struct ModelReport {
@@ -68,10 +80,15 @@ struct ModelReport {
   int64_t threads = 1;
   std::vector<KernelReport> kernels; ///< those that take longest first
   std::vector<std::string> missing;
+  ModelFacts facts = {};
 };
 
 std::string verdict(const ModelReport&);
 std::string print(const ModelReport&);
 std::string to_json(const ModelReport&);
+
+/// How operators, each in a kernel of its own, and the kernels of the run use memory: accesses,
+/// different bytes, their ratio; then what neighbours share.
+std::string print_kernels(const ModelReport&);
 
 } // namespace kawara::explain

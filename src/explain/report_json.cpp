@@ -1,15 +1,14 @@
 #include "explain/report.h"
 
+#include "explain/dependences.h"
+#include "support/text.h"
+
 #include <nlohmann/json.hpp>
 
 namespace kawara::explain {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json json_of(const estimate::Band& band) {
-  return {{"low", band.low}, {"value", band.value}, {"high", band.high}};
-}
 
 Json json_of(const LevelReport& level) {
   return {{"from", level.name},
@@ -25,15 +24,28 @@ Json json_of(const estimate::Duplicates& each) {
           {"padding", each.loads.padding}, {"factor", each.loads.factor()}};
 }
 
-Json json_of(const KernelReport& kernel) {
-  return {{"name", kernel.name},
-          {"times", kernel.times},
-          {"operations", kernel.operations},
-          {"bytes", kernel.bytes},
-          {"least_ms", kernel.least_seconds * 1e3},
-          {"predicted_ms", kernel.seconds ? Json(*kernel.seconds * 1e3) : Json()},
-          {"bound", kernel.bound},
-          {"joules", kernel.joules ? json_of(*kernel.joules) : Json()}};
+Json json_of(const poly::Summary& each) {
+  return {{"kind", std::string(short_name(each.kind))},
+          {"from", each.source},
+          {"to", each.sink},
+          {"loops", each.loops},
+          {"distance", each.distance},
+          {"array", each.tensor},
+          {"condition", each.condition},
+          {"reduction", each.is_reduction},
+          {"text", std::string(trim(dependence_text({each})))}};
+}
+
+/// What times, the roof and energy of other figures are computed from.
+Json work_json(const estimate::Prediction& p) {
+  Json json{{"types", Json::object()},
+            {"compulsory_bytes", p.work.compulsory_bytes},
+            {"level_bytes", Json::array()}};
+  for (const auto& [elem, operations] : p.work.types)
+    json["types"][std::string(scalar::name_of(elem))] = operations;
+  for (const estimate::LevelTraffic& level : p.levels)
+    json["level_bytes"].push_back(level.bytes);
+  return json;
 }
 
 /// Names of files and tensors need not be UTF-8.
@@ -80,23 +92,15 @@ std::string to_json(const Report& report) {
     json["duplicates"].push_back(json_of(each));
   for (const std::string& each : report.missing)
     json["missing"].push_back(each);
+  json["dependences"] = Json::array();
+  for (const poly::Summary& each : report.dependences)
+    json["dependences"].push_back(json_of(each));
+  json["dependences_exact"] = report.has_exact_dependences;
+  json["schedule"] = {{"directives", report.directives}, {"tree", report.tree}};
+  json["machine_file"] = report.machine_json.empty() ? Json() : Json::parse(report.machine_json);
+  json["work"] = work_json(p);
   json["theatre"] = nullptr;
   return with_theatre(text_of(json), report.theatre);
-}
-
-std::string to_json(const ModelReport& report) {
-  Json json{{"ok", true},
-            {"verdict", verdict(report)},
-            {"title", report.title},
-            {"machine", report.machine},
-            {"figures", report.figures},
-            {"threads", report.threads}};
-  json["kernels"] = json["missing"] = Json::array();
-  for (const KernelReport& kernel : report.kernels)
-    json["kernels"].push_back(json_of(kernel));
-  for (const std::string& each : report.missing)
-    json["missing"].push_back(each);
-  return text_of(json);
 }
 
 } // namespace kawara::explain

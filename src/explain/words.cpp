@@ -43,4 +43,19 @@ std::string bar(double share, size_t width) {
   return std::string(static_cast<size_t>(std::lround(length)), '#');
 }
 
+std::string joules(const estimate::Band& band) {
+  return fmt::format("{} ({} to {})", amount(band.value, "J"), amount(band.low, "J"),
+                     amount(band.high, "J"));
+}
+
+std::string missing_lines(const std::vector<std::string>& missing) {
+  constexpr size_t most = 2;
+  std::string text = "\n";
+  for (size_t k = 0; k < std::min(missing.size(), most); ++k)
+    text += "Missing: " + missing[k] + "\n";
+  if (missing.size() > most)
+    text += fmt::format("Missing: {} more things, in --json\n", missing.size() - most);
+  return text;
+}
+
 } // namespace kawara::explain

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-COMMANDS = "run bench show check deps diff emit estimate cache explain tune fusion compile".split()
+COMMANDS = "run bench show check deps diff emit estimate cache explain trace tune fusion compile".split()
 KINDS = ["program", "gpu program", "model", "gpu model", "compiled"]
 
 
@@ -75,7 +75,8 @@ WRITES = {"--output-dir": ("out", "out/output_0.npy"), "--svg": ("t.svg", "t.svg
 # What is on standard output or error with it and not without.
 SHOWS = {"--json": '"ok": true', "--verify": "verify: ", "--time-passes": "total", "--check": "check:", "--time": "time:",
          "--programs": "input X0", "--dot": "digraph", "--replay": "loads", "--naive": "for (", "--spelled-out": "(i, ",
-         "--kernel": "the kernel", "--curve": "of any size", "--energy": "energy: "}
+         "--kernel": "the kernel", "--curve": "of any size", "--energy": "energy: ",
+         "--kernels": "Before fusion", "--measure": "when it ran"}
 
 
 class Walk:
@@ -125,7 +126,7 @@ class Walk:
 
     def works(self, command, option, kind):
         words = self.base(command, kind, option) + self.sizes(command, kind, option)
-        if option == "--output" and command in ("run", "emit", "compile", "explain"):
+        if option == "--output" and command in ("run", "emit", "compile", "explain", "trace"):
             name = "made.kwx" if command == "compile" else "made"
             return self.writes(words, option, "y=made.npy" if command == "run" else name,
                                "made.npy" if command == "run" else name)

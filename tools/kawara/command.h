@@ -99,6 +99,7 @@ void add_diff(CLI::App&, int& exit_code);
 void add_conformance(CLI::App&, int& exit_code);
 void add_demo(CLI::App&, int& exit_code);
 void add_machine(CLI::App&, int& exit_code);
+void add_trace(CLI::App&, int& exit_code);
 void add_tune(CLI::App&, int& exit_code);
 void add_db(CLI::App&, int& exit_code);
 void add_compile(CLI::App&, int& exit_code);

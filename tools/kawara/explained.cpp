@@ -123,6 +123,8 @@ void add_why(const Asked& asked, const std::vector<schedule::Attempt>& attempts,
     report.missing.push_back("why this schedule: " + steps.error().front().headline);
     return;
   }
+  for (const schedule::Directive& each : *steps)
+    report.directives.push_back(schedule::print(each));
   report.nests = while_waiting("pricing", [&] {
     return explain::considered(
         attempts, *steps, asked.environment,
@@ -209,6 +211,8 @@ Parsed<explain::Report> explained_program(const ExplainOptions& options, Trace& 
   report.machine = asked.figures.name();
   report.figures = asked.figures.origin();
   report.duplicates = estimate::duplicates(asked.program, asked.sizes);
+  report.machine_json = machine_json(asked.figures, options.machine);
+  add_dependences(asked.program, report);
   if (!asked.figures.is_processor())
     return limit_report(asked, *work, std::move(report));
   std::vector<schedule::Attempt> attempts;
@@ -239,6 +243,7 @@ Parsed<explain::Report> explained_program(const ExplainOptions& options, Trace& 
       add_theatre(asked, steps ? *steps : std::vector<schedule::Directive>{}, report);
     });
   }
+  report.tree = poly::print(front.schedule.order, poly::names_of_statements(front.schedule.scop));
   return report;
 }
 

@@ -13,7 +13,15 @@ struct ExplainOptions : CommonOptions {
   // Of models only.
   std::vector<std::string> inputs, shapes;
   GraphFlags graph;
+  bool measure = false;    ///< times of steps
+  bool only_steps = false; ///< nothing about fusion
+  bool kernels = false;    ///< prints the table of kernels
 };
+
+/// The machine's figures as a machine file, an object.
+std::string machine_json(const Figures&, const std::string& name);
+/// The dependences of the program as it is written.
+void add_dependences(const program::Program&, explain::Report&);
 
 /// What is known of a program without running it. What of it cannot be found out is named in it.
 Parsed<explain::Report> explained_program(const ExplainOptions&, Trace&);

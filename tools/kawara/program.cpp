@@ -45,6 +45,7 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_estimate(app, exit_code);
   kawara::tools::add_cache(app, exit_code);
   kawara::tools::add_explain(app, exit_code);
+  kawara::tools::add_trace(app, exit_code);
   kawara::tools::add_machine(app, exit_code);
   kawara::tools::add_fusion(app, exit_code);
   kawara::tools::add_conformance(app, exit_code);

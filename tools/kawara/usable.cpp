@@ -110,6 +110,8 @@ constexpr Use kUses[] = {
     {"", "--machine", "pm", ""},
     {"bench", "--energy", "pq",
      "the energy of one program is measured: take one from `kawara fusion MODEL --programs`"},
+    {"", "--kernels", "m", "leave it away: a program is one kernel"},
+    {"", "--measure", "m", "`kawara bench` measures a program"},
     {"", "--energy", "p", ""},
     {"", "--place", "p", ""},
     {"", "--kernel", "p", ""},
@@ -134,7 +136,7 @@ constexpr Use kUses[] = {
 constexpr std::pair<std::string_view, std::string_view> kKindsOfCommands[] = {
     {"check", "pq"},    {"deps", "pq"},   {"diff", "pq"},      {"emit", "pq"},
     {"estimate", "pq"}, {"cache", "pq"},  {"explain", "pqmg"}, {"fusion", "mg"},
-    {"compile", "m"},   {"tune", "pqmg"}, {"show", "pqmg"},
+    {"compile", "m"},   {"tune", "pqmg"}, {"show", "pqmg"},    {"trace", "m"},
 };
 
 char letter_of(InputKind kind) { return kEveryKind[static_cast<size_t>(kind)]; }

@@ -3,6 +3,7 @@
 #include "explain/page.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <random>
@@ -53,11 +54,98 @@ ModelReport model(const std::string& name) {
   return made;
 }
 
+/// The same with all that is told besides kernels.
+ModelReport model_with_facts(const std::string& name) {
+  ModelReport made = model(name);
+  ModelFacts& facts = made.facts;
+  for (int k = 0; k < 9; ++k) {
+    StepReport step;
+    step.kernel = "k" + std::to_string(k);
+    step.name = name;
+    step.seconds = 1e-3 / (k + 3);
+    step.live_bytes = 64 * k;
+    step.reads = step.writes = {name};
+    facts.steps.push_back(step);
+    facts.nodes.push_back({"n" + std::to_string(k), name, name, step.kernel, 10, 5, true});
+    facts.operators.push_back({name, name, 10, 1, 20, 5, 1e-6});
+    facts.edges.push_back({"n0",
+                           "n" + std::to_string(k),
+                           name,
+                           "f32",
+                           "[2]",
+                           8,
+                           k < 3,
+                           {8.0 * k, 1e-6, estimate::Band{1e-3, 2e-3, 3e-3}},
+                           name,
+                           {FusionVerdict::Answer::Legal, name, name}});
+    facts.pairs.push_back({k > 4, name, name, 2, overlap_of(2, 2, 1)});
+  }
+  facts.before = {9, 90, 45, 1e-3};
+  facts.after = {5, 90, 30, 1e-3};
+  facts.arena = Arena{128, 100, 7, {{name, 0, 64, 0, 2}, {name, 64, 64, 1, 3}}};
+  return made;
+}
+
 int64_t lines_of(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 TEST(Report, HasFortyLinesAtMost) {
   EXPECT_LE(lines_of(print(full("gemm.kw"))), 40);
   EXPECT_LE(lines_of(print(model("bert.onnx"))), 40);
+  EXPECT_LE(lines_of(print(model_with_facts("bert.onnx"))), 40);
+}
+
+TEST(Report, SaysWhatFusionSavedAndWhatItCostsNotTo) {
+  const std::string text = print(model_with_facts("bert.onnx"));
+  EXPECT_NE(text.find("saved                 24 B, 3 us, 6 mJ in 3 places"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("left                  264 B, 6 us, 12 mJ in 6 places, most of it"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("6 x bert.onnx -> bert.onnx, 264 B: bert.onnx\n    `bert.onnx` is legal"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Report, OfAModelHasEveryPartInJson) {
+  const auto json = nlohmann::json::parse(to_json(model_with_facts("bert\xff.onnx")));
+  EXPECT_EQ(json["steps"].size(), 9U);
+  EXPECT_EQ(json["graph"]["edges"][0].contains("saves"), true);
+  EXPECT_EQ(json["graph"]["edges"][5].contains("costs"), true);
+  EXPECT_EQ(json["graph"]["edges"][5]["verdict"], "legal");
+  EXPECT_EQ(json["fusion"]["before"]["flops_per_byte"], 2.0);
+  EXPECT_EQ(json["fusion"]["after"]["flops_per_byte"], 3.0);
+  EXPECT_EQ(json["pairs"][0]["overlap_of_first"], 0.5);
+  EXPECT_EQ(json["arena"]["tensors"].size(), 2U);
+  double at = 0;
+  for (const auto& step : json["steps"]) {
+    EXPECT_NEAR(step["start_ms"], at, 1e-12);
+    at += step["duration_ms"].get<double>();
+  }
+}
+
+/// Spans are inside the call's, one after the other; each has what Chrome's format wants.
+TEST(Trace, NestsAndTellsLiveBytes) {
+  ModelFacts facts = model_with_facts("bert.onnx").facts;
+  facts.between_seconds = 1e-4;
+  const auto json = nlohmann::json::parse(trace_json("bert.onnx", facts));
+  EXPECT_EQ(json["displayTimeUnit"], "ns");
+  double call_end = 0, end = 0;
+  int spans = 0, counters = 0;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["ph"] == "C") {
+      counters += event["name"] == "live bytes" && event["args"].contains("B");
+    } else if (event["ph"] == "X" && event["name"] == "call") {
+      call_end = event["dur"];
+    } else if (event["ph"] == "X") {
+      ++spans;
+      EXPECT_NEAR(event["ts"], end, 1e-9);
+      end = event["ts"].get<double>() + event["dur"].get<double>();
+      EXPECT_LE(end, call_end + 1e-9);
+    }
+  }
+  EXPECT_EQ(spans, 9);
+  EXPECT_EQ(counters, 10);
+  EXPECT_NEAR(call_end - end, 100, 1e-6);
 }
 
 TEST(Report, SaysWhatSetsThePaceAndNeverHidesThePlanThatWasTaken) {
@@ -71,8 +159,9 @@ TEST(Report, SaysWhatSetsThePaceAndNeverHidesThePlanThatWasTaken) {
 
 TEST(Report, HasEveryNumberInJson) {
   const std::string json = to_json(full("gemm.kw"));
-  for (const char* name : {"verdict", "predicted_ms", "roof_ms", "levels", "simulated", "least",
-                           "energy", "nests", "duplicates", "missing"})
+  for (const char* name :
+       {"verdict", "predicted_ms", "roof_ms", "levels", "simulated", "least", "energy", "nests",
+        "duplicates", "missing", "dependences", "schedule", "machine_file", "work"})
     EXPECT_NE(json.find("\"" + std::string(name) + "\""), std::string::npos) << name;
   EXPECT_NE(to_json(model("bert\xff.onnx")).find("least_ms"), std::string::npos);
 }

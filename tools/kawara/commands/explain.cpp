@@ -1,31 +1,14 @@
 #include "kawara/command.h"
 #include "kawara/explained.h"
 #include "kawara/usable.h"
+#include "kawara/whole_file.h"
 
 #include "explain/page.h"
-#include "run/file.h"
 
 #include <fmt/core.h>
 
-#include <filesystem>
-
 namespace kawara::tools {
 namespace {
-
-/// Writes the file as a whole or not at all: under another name first.
-Result<Done, Diagnostic> write_whole(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::error_code ignored, failed;
-  if (auto written = run::write_file(part, text); !written) {
-    std::filesystem::remove(part, ignored);
-    return written;
-  }
-  std::filesystem::rename(part, path, failed);
-  if (!failed)
-    return Done{};
-  std::filesystem::remove(part, ignored);
-  return run::write_file(path, text); // whoever says best why not
-}
 
 template <class Report> int show(const Parsed<Report>& made, const ExplainOptions& options) {
   if (!made)
@@ -38,8 +21,13 @@ template <class Report> int show(const Parsed<Report>& made, const ExplainOption
 }
 
 int explain_command(const ExplainOptions& options) {
-  if (is_model(options.file))
-    return show(explained_model(options), options);
+  if (is_model(options.file)) {
+    const auto made = explained_model(options);
+    if (!made || !options.kernels || options.json)
+      return show(made, options);
+    fmt::print("{}", explain::print_kernels(*made));
+    return kOk;
+  }
   Trace trace(trace_options(options));
   const auto made = explained_program(options, trace);
   show_times(trace, options);
@@ -61,6 +49,11 @@ void add_explain(CLI::App& app, int& exit_code) {
   command->add_option("--input", options->inputs, "input of a model: NAME=file.npy; repeat");
   add_shapes(*command, options->shapes);
   add_graph_flags(*command, options->graph);
+  command->add_flag("--kernels", options->kernels,
+                    "of a model: what each kind of operator and kernel does to memory, and what "
+                    "neighbours share");
+  command->add_flag("--measure", options->measure,
+                    "of a model: run it, and tell the times that its steps take");
   add_examples(*command,
                {"kawara explain examples/gemm.kw -p M=512,N=512,K=512",
                 "kawara explain examples/conv2d.kw -p L=1,C=64,H=56,W=56,K=64,R=3,S=3 --machine "
