@@ -96,6 +96,12 @@ bool runs_in_vectors(const For& loop) {
   return is_innermost && loop.step == 1 && !carries_sum(loop);
 }
 
+void scale(ArithmeticTime& time, double times) {
+  time.scaled *= times;
+  for (ArithmeticTime::Wait& wait : time.waits)
+    wait.times *= times;
+}
+
 /// Traffic of each buffer into each capacity, and arithmetic.
 struct Cost {
   PartCost part;
@@ -105,8 +111,8 @@ struct Cost {
 class CostModel {
 public:
   CostModel(const kernel::Kernel& kernel, std::span<const int64_t> params,
-            std::span<const Capacity> capacities, const Pace& pace)
-      : kernel_(kernel), params_(params), capacities_(capacities), pace_(pace),
+            std::span<const Capacity> capacities, const Pace& pace, CostNotes* notes)
+      : kernel_(kernel), params_(params), capacities_(capacities), pace_(pace), notes_(notes),
         whole_(kernel, params) {
     whole_.add(
         Block(kernel.body.begin() + static_cast<ptrdiff_t>(kernel.prepared), kernel.body.end()),
@@ -119,8 +125,9 @@ public:
     for (size_t k = kernel_.prepared; k < kernel_.body.size(); ++k) {
       Cost cost = of(kernel_.body[k], at, 1);
       for (size_t c = 0; c < capacities_.size(); ++c) {
-        const bool is_there =
-            whole_.bytes(capacities_[c].line) <= static_cast<double>(capacities_[c].bytes);
+        const double whole = whole_.bytes(capacities_[c].line);
+        note_fit(capacities_[c].line, whole);
+        const bool is_there = whole <= static_cast<double>(capacities_[c].bytes);
         cost.part.bytes.push_back(0);
         if (!is_there)
           for (const auto& [buffer, bytes] : cost.fetched[c])
@@ -140,6 +147,11 @@ private:
     into.part.seconds += from.part.seconds;
     into.part.parallel = std::max(into.part.parallel, from.part.parallel);
     into.part.forks += from.part.forks;
+    into.part.trips.insert(into.part.trips.end(), from.part.trips.begin(), from.part.trips.end());
+    into.part.arithmetic.scaled += from.part.arithmetic.scaled;
+    into.part.arithmetic.waits.insert(into.part.arithmetic.waits.end(),
+                                      from.part.arithmetic.waits.begin(),
+                                      from.part.arithmetic.waits.end());
     for (size_t c = 0; c < capacities_.size(); ++c)
       for (const auto& [buffer, bytes] : from.fetched[c])
         into.fetched[c][buffer] += bytes;
@@ -181,6 +193,8 @@ private:
       const double bytes = static_cast<double>(scalar::bytes_of(store->value.type().elem));
       cost.part.seconds =
           std::max(slots, 0.5) * 2 / pace_.flops * pace_.lanes / lanes * (bytes > 4 ? 2 : 1);
+      if (notes_ != nullptr)
+        cost.part.arithmetic.scaled = cost.part.seconds;
     }
     Boxes boxes(kernel_, params_);
     boxes.add({stmt}, at);
@@ -214,11 +228,12 @@ private:
     for (const int64_t value : stands) {
       at[loop.var] = {value, value};
       Cost one = of(loop.body, at, inner);
-      one.part.seconds = iteration_seconds(loop, one.part.seconds, is_vector);
+      wait(loop, one.part, is_vector);
       merge(cost, one);
     }
     const double each = trips / static_cast<double>(stands.size());
     cost.part.seconds *= each;
+    scale(cost.part.arithmetic, each);
     cost.part.operations *= each;
     cost.part.forks *= each;
     for (auto& fetched : cost.fetched)
@@ -227,6 +242,7 @@ private:
     if (loop.marks.is_parallel) {
       const auto threads = static_cast<double>(pace_.threads);
       cost.part.parallel = trips / std::ceil(trips / threads);
+      cost.part.trips = {trips};
       cost.part.forks = 1;
     }
     fetch(cost, loop, around, at);
@@ -260,10 +276,18 @@ private:
   }
 
   /// An iteration that continues a sum waits for it; one that is a jump takes a cycle at least.
-  double iteration_seconds(const For& loop, double body, bool is_vector) const {
+  void wait(const For& loop, PartCost& iteration, bool is_vector) const {
     if (is_vector || loop.marks.unroll != 0)
-      return body;
-    return std::max(body, carries_sum(loop) ? pace_.add_seconds : pace_.add_seconds / 4);
+      return;
+    const double least = carries_sum(loop) ? pace_.add_seconds : pace_.add_seconds / 4;
+    iteration.seconds = std::max(iteration.seconds, least);
+    if (notes_ != nullptr)
+      iteration.arithmetic = {0, {{1, std::move(iteration.arithmetic), least}}};
+  }
+
+  void note_fit(int64_t line, double bytes) const {
+    if (notes_ != nullptr)
+      notes_->fits[line].insert(bytes);
   }
 
   void fetch(Cost& cost, const For& loop, const Environment& around, const Environment& at) const {
@@ -273,7 +297,9 @@ private:
     for (size_t c = 0; c < capacities_.size(); ++c) {
       const int64_t line = capacities_[c].line;
       const auto room = static_cast<double>(capacities_[c].bytes);
-      const bool fits = one.bytes(line) <= room || all.bytes(line) <= room;
+      const double of_one = one.bytes(line), of_all = all.bytes(line);
+      note_fit(line, std::min(of_one, of_all));
+      const bool fits = of_one <= room || of_all <= room;
       for (auto& [buffer, bytes] : cost.fetched[c])
         if (fits)
           bytes = std::min(bytes, passes(all, buffer) * all.bytes(buffer, line));
@@ -284,14 +310,23 @@ private:
   std::span<const int64_t> params_;
   std::span<const Capacity> capacities_;
   const Pace& pace_;
+  CostNotes* notes_;
   Boxes whole_;
 };
 
 } // namespace
 
+double seconds_of(const ArithmeticTime& time, double scale) {
+  double seconds = time.scaled / scale;
+  for (const ArithmeticTime::Wait& wait : time.waits)
+    seconds += wait.times * std::max(seconds_of(wait.body, scale), wait.least);
+  return seconds;
+}
+
 std::vector<PartCost> part_costs(const kernel::Kernel& kernel, std::span<const int64_t> params,
-                                 std::span<const Capacity> capacities, const Pace& pace) {
-  return CostModel(kernel, params, capacities, pace).run();
+                                 std::span<const Capacity> capacities, const Pace& pace,
+                                 CostNotes* notes) {
+  return CostModel(kernel, params, capacities, pace, notes).run();
 }
 
 } // namespace kawara::estimate

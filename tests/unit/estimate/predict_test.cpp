@@ -109,6 +109,41 @@ TEST(Traffic, CountsArithmeticAndSumsThatWait) {
   EXPECT_LT(fast * 4, seconds);
 }
 
+/// What is noted says what other peaks give, and at which capacities other bytes come.
+TEST(Traffic, NotesWhatOtherFiguresChange) {
+  const std::vector<int64_t> params{64};
+  const Predicted product =
+      loops_of(kProduct, "distribute(i); tile(S1.i=16, S1.j=16, S1.k=16); parallel(S1.i.0)");
+  Pace pace;
+  pace.flops = 64e9;
+  pace.add_seconds = 2e-9;
+  CostNotes notes;
+  const auto noted = part_costs(product.kernel, params, kCaches, pace, &notes);
+  for (const double scale : {0.001, 0.5, 1.0, 3.0}) {
+    Pace other = pace;
+    other.flops *= scale;
+    const auto wanted = part_costs(product.kernel, params, kCaches, other);
+    ASSERT_EQ(noted.size(), wanted.size());
+    for (size_t k = 0; k < wanted.size(); ++k)
+      EXPECT_DOUBLE_EQ(seconds_of(noted[k].arithmetic, scale), wanted[k].seconds) << scale;
+  }
+  EXPECT_EQ(noted.back().trips, std::vector<double>{4});
+  // Between two noted capacities nothing changes, and each line of the tensors fits at the last.
+  std::vector<Capacity> steps;
+  for (const double bytes : notes.fits.at(64))
+    steps.push_back({static_cast<int64_t>(bytes), 64});
+  ASSERT_GT(steps.size(), 3U);
+  std::vector<Capacity> between = steps;
+  for (size_t k = 0; k + 1 < steps.size(); ++k)
+    between[k].bytes = steps[k + 1].bytes - 1;
+  const auto at = part_costs(product.kernel, params, steps, pace);
+  const auto beside = part_costs(product.kernel, params, between, pace);
+  for (size_t k = 0; k < at.size(); ++k) {
+    EXPECT_EQ(at[k].bytes, beside[k].bytes);
+    EXPECT_EQ(at[k].bytes.back(), 0);
+  }
+}
+
 TEST(Predict, SaysWhatIsInTheWay) {
   const Machine machine = described_machine(*target::named_cpu("neoverse-n1"));
   const std::vector<int64_t> params{4096};
