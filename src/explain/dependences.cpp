@@ -85,6 +85,12 @@ std::string_view short_name(DependenceKind kind) {
   return "";
 }
 
+std::string line_of(const Summary& s) {
+  return fmt::format("{} -> {}, {}, {}, {}{}", s.source, s.sink, s.tensor, place_text(s, 0),
+                     s.condition.empty() ? "always" : "whenever " + s.condition,
+                     s.is_reduction ? "; reduction" : "");
+}
+
 std::string dependence_text(const std::vector<Summary>& all) {
   if (all.empty())
     return "no dependences: every order is legal\n";

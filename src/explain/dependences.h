@@ -16,6 +16,8 @@ inline constexpr const char* kAllPairs =
     "note: these are all pairs of iterations that touch one element; which of them hand a value on "
     "takes too long to find out";
 
+/// "S0 -> S1, A, distance (i +1)  direction (<), always".
+std::string line_of(const poly::Summary&);
 /// One line per dependence: kind, ends, tensor, distance, for which sizes.
 std::string dependence_text(const std::vector<poly::Summary>&);
 /// The same as a Graphviz digraph: statements are nodes, dependences labelled edges.

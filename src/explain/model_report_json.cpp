@@ -41,6 +41,8 @@ Json model_json(const KernelReport& kernel) {
   json["unique"] = is_known ? Json(kernel.unique) : Json();
   json["repeat"] = is_known ? Json(kernel.accesses / kernel.unique) : Json();
   json["nodes"] = kernel.nodes;
+  if (!kernel.work.empty())
+    json["work"] = Json::parse(kernel.work);
   json["operators"] = Json::array();
   for (const auto& [op, count] : kernel.operators)
     json["operators"].push_back({{"op", op}, {"count", count}});
@@ -175,6 +177,8 @@ std::string to_json(const ModelReport& report) {
             {"machine", report.machine},
             {"figures", report.figures},
             {"threads", report.threads}};
+  if (!report.machine_file.empty())
+    json["machine_file"] = Json::parse(report.machine_file);
   json["kernels"] = json["missing"] = Json::array();
   for (const KernelReport& kernel : report.kernels)
     json["kernels"].push_back(model_json(kernel));

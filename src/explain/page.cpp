@@ -1,5 +1,6 @@
 #include "explain/page.h"
 
+#include "explain/page_frame.h"
 #include "explain/roofline_picture.h"
 #include "explain/words.h"
 #include "support/text.h"
@@ -12,34 +13,6 @@ namespace kawara::explain {
 namespace {
 
 using estimate::operations_of;
-
-// Okabe and Ito's blue and orange, which most people can tell apart.
-constexpr const char* kStyle =
-    ":root{color-scheme:light dark;--ink:#1c1c1c;--paper:#fff;--soft:#5a5a5a;--line:#c8c8c8;"
-    "--bar:#0072b2;--mark:#b34700}"
-    "@media(prefers-color-scheme:dark){:root{--ink:#ececec;--paper:#161616;--soft:#ababab;"
-    "--line:#454545;--bar:#56b4e9;--mark:#e69f00}}"
-    "body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}"
-    "main{max-width:60rem;margin:auto;padding:1.5rem}h1{font-size:1.4rem}"
-    "h2{font-size:1.15rem;margin-top:2rem;border-bottom:1px solid var(--line)}"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.2rem .6rem .2rem 0;"
-    "vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}"
-    "thead th{color:var(--soft);font-weight:normal;border-bottom:1px solid var(--line)}"
-    "tbody th{font-weight:normal}td.b{width:30%}.bar{display:block;height:.8em;margin-top:.35em;"
-    "background:var(--bar)}.taken{font-weight:bold}code{font-size:.95em}p.note{color:var(--soft)}"
-    "svg{max-width:100%;height:auto}svg text{fill:var(--ink);font-size:12px}"
-    "svg .grid{stroke:var(--line)}svg .roof{stroke:var(--bar);stroke-width:2;fill:none}"
-    "svg .least{stroke:var(--mark);stroke-width:2;stroke-dasharray:6 4}svg circle{fill:var(--mark)}"
-    "@media print{main{max-width:none}h2{break-after:avoid}tr{break-inside:avoid}}";
-
-std::string head(const std::string& title) {
-  return fmt::format("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                     "style-src 'unsafe-inline'\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
-                     html_text(title), kStyle);
-}
 
 std::string section(const std::string& id, const std::string& title, const std::string& inside) {
   return fmt::format("<section aria-labelledby=\"{0}\">\n<h2 id=\"{0}\">{1}</h2>\n{2}</section>\n",
@@ -182,29 +155,13 @@ std::string provenance(const std::string& machine, const std::string& figures,
                              html_text(figures), version_note));
 }
 
-const char* const kEnd = "</main>\n</body>\n</html>\n";
-
-} // namespace
-
-std::string html_text(const std::string& text) {
-  std::string safe;
-  for (const char c : printable(text))
-    safe += c == '<'    ? "&lt;"
-            : c == '>'  ? "&gt;"
-            : c == '&'  ? "&amp;"
-            : c == '"'  ? "&quot;"
-            : c == '\'' ? "&#39;"
-                        : std::string(1, c);
-  return safe;
-}
-
-std::string page(const Report& report) {
+std::string tables(const Report& report) {
   const estimate::Prediction& p = report.prediction;
   const double operations = operations_of(p.work);
   const std::string unit = estimate::unit_of(p.work);
   const LevelReport& memory = report.levels.back();
   const double moved = memory.simulated.value_or(memory.predicted);
-  std::string text = head(report.title) + "<h1>" + html_text(verdict(report)) + "</h1>\n";
+  std::string text = "<h1>" + html_text(verdict(report)) + "</h1>\n";
   text += numbers_table(
       {{report.is_limit ? "time, at best" : "time, predicted", duration(p.seconds)},
        {"speed", amount(operations / std::max(p.seconds, 1e-30), unit.c_str()) + "/s, " +
@@ -227,12 +184,11 @@ std::string page(const Report& report) {
          provenance(report.machine, report.figures,
                     fmt::format("{} {}. Nothing was run: figures are predicted, or counted by "
                                 "simulated caches where the table says so.",
-                                p.threads, p.threads == 1 ? "thread" : "threads")) +
-         kEnd;
+                                p.threads, p.threads == 1 ? "thread" : "threads"));
 }
 
-std::string page(const ModelReport& report) {
-  std::string text = head(report.title) + "<h1>" + html_text(verdict(report)) + "</h1>\n";
+std::string tables(const ModelReport& report) {
+  std::string text = "<h1>" + html_text(verdict(report)) + "</h1>\n";
   const auto seconds = [](const KernelReport& kernel) {
     return kernel.seconds.value_or(kernel.least_seconds) * static_cast<double>(kernel.times);
   };
@@ -253,10 +209,28 @@ std::string page(const ModelReport& report) {
   text += section("kernels", "Kernels", table.end());
   if (!report.missing.empty())
     text += missing_section(report.missing);
-  return text +
-         provenance(report.machine, report.figures,
-                    "Times are predictions of default schedules; &gt;: of the roof alone.") +
-         kEnd;
+  return text + provenance(report.machine, report.figures,
+                           "Times are predictions of default schedules; &gt;: of the roof alone.");
+}
+
+} // namespace
+
+std::string page(const Report& report) {
+  return page_frame(report.title, tables(report), to_json(report));
+}
+
+std::string page(const ModelReport& report) {
+  return page_frame(report.title, tables(report), to_json(report));
+}
+
+std::string page(const AnyReport& a, const AnyReport& b) {
+  const auto title = [](const AnyReport& any) {
+    return std::visit([](const auto& report) { return report.title; }, any);
+  };
+  const auto both = [](const AnyReport& any) {
+    return std::visit([](const auto& report) { return tables(report); }, any);
+  };
+  return page_frame(title(a) + " | " + title(b), both(a) + both(b), to_json(a, b));
 }
 
 } // namespace kawara::explain

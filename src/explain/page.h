@@ -6,12 +6,11 @@
 
 namespace kawara::explain {
 
-/// Text in which HTML sees no markup; what is not UTF-8 or a control character becomes `?`.
-std::string html_text(const std::string& text);
-
-/// The report as one HTML document that needs nothing else: no script, no request (its policy
-/// forbids both), colours for light and dark. The same report gives the same bytes.
+/// The report as one HTML document that needs nothing else and makes no request (page_frame.h). Its
+/// tables are there without scripts, too. The same report gives the same bytes.
 std::string page(const Report&);
 std::string page(const ModelReport&);
+/// Two reports beside each other; either may be of a program or of a model.
+std::string page(const AnyReport&, const AnyReport&);
 
 } // namespace kawara::explain

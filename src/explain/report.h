@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace kawara::explain {
@@ -23,6 +24,13 @@ struct LevelReport {
       simulated;               ///< with one thread; of what is in lines: misses of the cache before
   std::optional<double> least; ///< of any order, into all that is nearer
   double bandwidth = 0;        ///< bytes per second of as many threads as there are
+};
+
+/// What is predicted of a schedule that is not finished.
+struct Step {
+  std::string label; ///< the directive that was applied last
+  double seconds = 0;
+  std::vector<double> bytes; ///< from each level
 };
 
 /// Answers to "why does it take so long": everything that is known without a run.
@@ -41,12 +49,13 @@ struct Report {
   std::optional<estimate::Energy> energy;
   std::vector<Considered> nests;
   std::vector<estimate::Duplicates> duplicates;
-  std::optional<Theatre> theatre; ///< in JSON alone
+  std::optional<Theatre> theatre;      ///< in JSON and pages alone
+  std::string machine_file, work;      ///< what_if.h; empty: not known
+  std::vector<std::string> directives; ///< with `auto` spelled out
+  std::vector<Step> way; ///< from the order of the text to the schedule, which is left out
+  std::string tree;      ///< the loops; empty: nothing was scheduled
   std::vector<poly::Summary> dependences; ///< of the program as it is written
   bool has_exact_dependences = true;      ///< poly::ShownDependences
-  std::vector<std::string> directives;    ///< with `auto` spelled out
-  std::string tree;                       ///< the loops that they make
-  std::string machine_json;               ///< an object: the figures as a machine file
   /// What could not be found out, and why: "caches: ...".
   std::vector<std::string> missing;
 };
@@ -73,6 +82,7 @@ struct KernelReport {
   double accesses = 0, unique = 0;     ///< bytes of one call (explain/characterise.h); 0: not known
   std::vector<std::string> nodes = {}; ///< of all calls
   std::vector<std::pair<std::string, int64_t>> operators = {}; ///< of one call, with their number
+  std::string work = {};                                       ///< what_if.h; empty: not known
 };
 
 struct ModelReport {
@@ -81,6 +91,7 @@ struct ModelReport {
   std::vector<KernelReport> kernels; ///< those that take longest first
   std::vector<std::string> missing;
   ModelFacts facts = {};
+  std::string machine_file = {}; ///< what_if.h
 };
 
 std::string verdict(const ModelReport&);
@@ -90,5 +101,9 @@ std::string to_json(const ModelReport&);
 /// How operators, each in a kernel of its own, and the kernels of the run use memory: accesses,
 /// different bytes, their ratio; then what neighbours share.
 std::string print_kernels(const ModelReport&);
+using AnyReport = std::variant<Report, ModelReport>;
+/// Two reports beside each other, in short; and `reports`, whole.
+std::string print(const AnyReport&, const AnyReport&);
+std::string to_json(const AnyReport&, const AnyReport&);
 
 } // namespace kawara::explain

@@ -36,16 +36,23 @@ Json json_of(const poly::Summary& each) {
           {"text", std::string(trim(dependence_text({each})))}};
 }
 
-/// What times, the roof and energy of other figures are computed from.
-Json work_json(const estimate::Prediction& p) {
-  Json json{{"types", Json::object()},
-            {"compulsory_bytes", p.work.compulsory_bytes},
-            {"level_bytes", Json::array()}};
-  for (const auto& [elem, operations] : p.work.types)
-    json["types"][std::string(scalar::name_of(elem))] = operations;
-  for (const estimate::LevelTraffic& level : p.levels)
-    json["level_bytes"].push_back(level.bytes);
-  return json;
+/// What a page shows of a schedule and needs for other machines; nothing of what is not known.
+void add_schedule(const Report& report, Json& json) {
+  json["dependences"] = Json::array();
+  for (const poly::Summary& each : report.dependences)
+    json["dependences"].push_back(json_of(each));
+  json["dependences_exact"] = report.has_exact_dependences;
+  if (!report.machine_file.empty())
+    json["machine_file"] = Json::parse(report.machine_file);
+  if (!report.work.empty())
+    json["work"] = Json::parse(report.work);
+  if (report.tree.empty())
+    return;
+  json["schedule"] = {{"directives", report.directives}, {"tree", report.tree}};
+  json["trajectory"] = Json::array();
+  for (const Step& step : report.way)
+    json["trajectory"].push_back(
+        {{"label", step.label}, {"ms", step.seconds * 1e3}, {"bytes", step.bytes}});
 }
 
 /// Names of files and tensors need not be UTF-8.
@@ -90,15 +97,9 @@ std::string to_json(const Report& report) {
   json["nests"] = Json::parse(why_json(report.nests))["nests"];
   for (const estimate::Duplicates& each : report.duplicates)
     json["duplicates"].push_back(json_of(each));
+  add_schedule(report, json);
   for (const std::string& each : report.missing)
     json["missing"].push_back(each);
-  json["dependences"] = Json::array();
-  for (const poly::Summary& each : report.dependences)
-    json["dependences"].push_back(json_of(each));
-  json["dependences_exact"] = report.has_exact_dependences;
-  json["schedule"] = {{"directives", report.directives}, {"tree", report.tree}};
-  json["machine_file"] = report.machine_json.empty() ? Json() : Json::parse(report.machine_json);
-  json["work"] = work_json(p);
   json["theatre"] = nullptr;
   return with_theatre(text_of(json), report.theatre);
 }

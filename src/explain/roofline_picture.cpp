@@ -1,6 +1,6 @@
 #include "explain/roofline_picture.h"
 
-#include "explain/page.h"
+#include "explain/page_frame.h"
 #include "explain/words.h"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 refused with K0439, what it says works has an effect, or is at least read: a wrong value is an error."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -55,7 +56,8 @@ VALUES = {"--param": "n=4", "--shape": "x=3x4", "--schedule": "auto", "--numeric
           "--output-dir": "out", "--type": "bf16", "--attention": "parts", "--layout": "written", "--svg": "t.svg",
           "--against": "ort", "--peers": ".", "--also": "n=5", "--stage": "cuda", "--onnx": "o.onnx", "--with": "auto",
           "--header": "t.h", "--function": "f", "--budget": "1trials", "--strategy": "random", "--seed": "2",
-          "--workers": "1", "--learner": "trees", "--model": "m.txt", "--recorded": "r.db", "--level": "1K", "--tlb": "64", "--policy": "fifo", "--place": "x", "--machine": "a100"}
+           "--workers": "1", "--learner": "trees", "--model": "m.txt", "--recorded": "r.db", "--level": "1K", "--tlb": "64", "--policy": "fifo", "--place": "x", "--machine": "a100",
+           "--with-schedule": "auto", "--with-machine": "a100"}
 
 # A wrong value, and the message that shows that somebody read it.
 WRONG = {"--print": ("nobody", "K0435"), "--param": ("zzz=4", "K0430|K0569"), "--shape": ("zzz=1", "K0520"),
@@ -65,8 +67,9 @@ WRONG = {"--print": ("nobody", "K0435"), "--param": ("zzz=4", "K0430|K0569"), "-
          "--also": ("zzz=4", "K0569"), "--with": ("nonsense(i)", "K0230"), "--budget": ("none", "K0604"),
          "--strategy": ("none", "K0605"), "--learner": ("none", "learner"), "--against": ("none", "against"),
          "--seed": ("none", "seed"), "--workers": ("none", "workers"), "--function": ("1f", "C function"),
-         "--db": ("t.kw", "K0601"), "--peers": ("nowhere", "K0540"), "--level": ("none", "K0458"), "--tlb": ("none", "K0458"),
-         "--policy": ("none", "policy"), "--place": ("none", "K0459"), "--machine": ("none", "K0472")}
+          "--db": ("t.kw", "K0601"), "--peers": ("nowhere", "K0540"), "--level": ("none", "K0458"), "--tlb": ("none", "K0458"),
+          "--policy": ("none", "policy"), "--place": ("none", "K0459"), "--machine": ("none", "K0472"),
+          "--with-schedule": ("nonsense(i)", "K0230"), "--with-machine": ("none", "K0472")}
 
 # A file that the option writes.
 WRITES = {"--output-dir": ("out", "out/output_0.npy"), "--svg": ("t.svg", "t.svg"), "--onnx": ("o.onnx", "o.onnx"),
@@ -87,8 +90,9 @@ class Walk:
         assert self.run(["compile", "t.onnx", "-p", "n=3"])[0] == 0
         self.unprobed = []
 
-    def run(self, words):
-        done = subprocess.run([self.kawara, *words], cwd=self.folder, capture_output=True, text=True, timeout=300)
+    def run(self, words, **environment):
+        done = subprocess.run([self.kawara, *words], cwd=self.folder, capture_output=True, text=True, timeout=300,
+                              env={**os.environ, **environment})
         return done.returncode, done.stdout + done.stderr
 
     def base(self, command, kind, option):
@@ -103,6 +107,8 @@ class Walk:
             words += ["--stage", "graph"]
         if command == "diff" and option != "--with":
             words += ["--with", "auto"]
+        if option in ("--with-schedule", "--with-machine"):
+            words += ["--with", file]
         if option == "--peers":
             words += ["--against", "ort"]
         if option == "--naive":
@@ -130,6 +136,12 @@ class Walk:
             name = "made.kwx" if command == "compile" else "made"
             return self.writes(words, option, "y=made.npy" if command == "run" else name,
                                "made.npy" if command == "run" else name)
+        if option == "--open":  # no browser may come up
+            code, text = self.run(words + [option], PATH="")
+            return [] if code == 1 and "K0474" in text else [f"{' '.join(words)} {option} asks for no browser:\n{text}"]
+        if (command, option) == ("explain", "--with"):
+            code, text = self.run(words + [option, "missing.kw"])
+            return [] if code == 1 and "K0420" in text else [f"nobody read {' '.join(words)} {option} missing.kw:\n{text}"]
         if option in WRITES:
             return self.writes(words, option, *WRITES[option])
         if option in WRONG and not (command == "tune" and option == "--db"):

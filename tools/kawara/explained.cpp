@@ -1,6 +1,7 @@
 #include "kawara/explained.h"
 
 #include "kawara/caches.h"
+#include "kawara/explained_way.h"
 #include "kawara/waiting.h"
 
 #include "cache/from_kernel.h"
@@ -8,7 +9,10 @@
 #include "cache/report.h"
 #include "estimate/machines/limit.h"
 #include "estimate/roofline.h"
+#include "explain/what_if.h"
 #include "kernel/memory/prepare.h"
+#include "poly/legality/shown_dependences.h"
+#include "schedule/text/draw.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
@@ -181,6 +185,8 @@ explain::Report limit_report(const Asked& asked, const estimate::Work& work,
   const estimate::MachineFile& file = *asked.figures.file;
   const estimate::Limit limit = estimate::limit_on(file, work, asked.figures.threads);
   report.is_limit = true;
+  report.machine_file = machine_json(asked.figures, asked.options.machine);
+  report.work = explain::work_json(work, file);
   report.roof_seconds = limit.seconds();
   estimate::Prediction& p = report.prediction;
   p.work = work;
@@ -211,7 +217,6 @@ Parsed<explain::Report> explained_program(const ExplainOptions& options, Trace& 
   report.machine = asked.figures.name();
   report.figures = asked.figures.origin();
   report.duplicates = estimate::duplicates(asked.program, asked.sizes);
-  report.machine_json = machine_json(asked.figures, options.machine);
   add_dependences(asked.program, report);
   if (!asked.figures.is_processor())
     return limit_report(asked, *work, std::move(report));
@@ -222,8 +227,12 @@ Parsed<explain::Report> explained_program(const ExplainOptions& options, Trace& 
                return driver::schedule(asked.request, noting, trace);
              }));
   warn(front.warnings, options);
-  report.prediction = estimate::predict(*work, kernel::prepare(driver::kernel_of(front, trace)),
-                                        asked.sizes, asked.figures.machine, asked.figures.threads);
+  const kernel::Kernel kernel = kernel::prepare(driver::kernel_of(front, trace));
+  report.prediction =
+      estimate::predict(*work, kernel, asked.sizes, asked.figures.machine, asked.figures.threads);
+  report.machine_file = machine_json(asked.figures, asked.options.machine);
+  report.work =
+      explain::work_json(*work, kernel, asked.sizes, asked.figures.machine, most_threads());
   const estimate::Roof roof =
       estimate::roof_over(*work, asked.figures.machine, asked.figures.threads);
   report.roof_seconds = std::max(estimate::operations_of(*work) / roof.peak_flops,
@@ -237,13 +246,16 @@ Parsed<explain::Report> explained_program(const ExplainOptions& options, Trace& 
   add_simulated(asked, front, trace, report);
   add_energy(asked, report);
   add_why(asked, attempts, front, report);
-  if (options.json || !options.output.empty()) {
+  if (options.json || options.shows_page()) {
     const auto steps = driver::spelled_out(front, asked.request, asked.environment);
     while_waiting("trying orders", [&] {
       add_theatre(asked, steps ? *steps : std::vector<schedule::Directive>{}, report);
     });
   }
-  report.tree = poly::print(front.schedule.order, poly::names_of_statements(front.schedule.scop));
+  report.tree = schedule::draw_text(front.schedule.scop, front.schedule.order);
+  report.way = while_waiting("pricing steps", [&] {
+    return way_of(front, report.directives, {asked.environment, asked.figures, asked.sizes});
+  });
   return report;
 }
 

@@ -5,6 +5,7 @@
 
 #include "driver/pipeline.h"
 #include "driver/plan/graph_reads.h"
+#include "explain/what_if.h"
 #include "kernel/memory/prepare.h"
 #include "support/text.h"
 
@@ -68,9 +69,10 @@ public:
     const auto work = estimate::count(front->program, *sizes);
     if (!work)
       return work.error();
+    const kernel::Kernel loops = kernel::prepare(driver::kernel_of(*front, trace));
     const estimate::Prediction p =
-        estimate::predict(*work, kernel::prepare(driver::kernel_of(*front, trace)), *sizes,
-                          figures_.machine, figures_.threads);
+        estimate::predict(*work, loops, *sizes, figures_.machine, figures_.threads);
+    kernel.work = explain::work_json(*work, loops, *sizes, figures_.machine, most_threads());
     kernel.seconds = p.seconds;
     kernel.bound = p.bound.empty() ? kernel.bound : p.bound;
     estimate::Activity activity{work->types, {}, p.seconds, figures_.machine.vector_bytes};
@@ -112,6 +114,9 @@ private:
     made.bound = known->bound;
     made.accesses = known->what.accesses;
     made.unique = known->what.unique;
+    made.work = figures_.is_processor()
+                    ? explain::work_json(known->work, figures_.machine, most_threads())
+                    : explain::work_json(known->work, *figures_.file);
     set_energy({known->work.types, {{"memory", made.bytes}}, 0, 0}, made);
     const auto bytes = bytes_by_value(*known, step);
     const auto add = [&](graph::ValueId value, std::vector<explain::TensorBytes>& list) {
@@ -303,6 +308,7 @@ Parsed<explain::ModelReport> explained_model(const ExplainOptions& options) {
   report.machine = figures.name();
   report.figures = figures.origin();
   report.threads = figures.threads;
+  report.machine_file = machine_json(figures, options.machine);
   KnownPrograms programs(numerics, figures);
   Explainer explainer(numerics, environment, figures, programs);
   auto kernels = explainer.kernels(model.graph(), report.missing);

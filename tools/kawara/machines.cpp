@@ -57,11 +57,14 @@ Parsed<estimate::MachineFile> named_machine(const std::string& name) {
   return estimate::machine_file(source);
 }
 
+int64_t most_threads() {
+  return std::getenv("KAWARA_THREADS") == nullptr ? 0 : run::default_threads();
+}
+
 int64_t threads_of(const estimate::MachineFile& machine) {
-  const char* asked = std::getenv("KAWARA_THREADS");
+  const int64_t most = most_threads();
   const bool is_processor = machine.kind == estimate::MachineFile::Kind::Cpu;
-  return asked == nullptr || !is_processor ? machine.cores
-                                           : std::min(machine.cores, run::default_threads());
+  return most == 0 || !is_processor ? machine.cores : std::min(machine.cores, most);
 }
 
 std::string Figures::origin() const {

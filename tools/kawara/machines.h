@@ -19,6 +19,9 @@ Parsed<SourcePtr> machine_source(const std::string& name);
 /// How many threads it runs: one a core; of a processor KAWARA_THREADS where that is set and less.
 int64_t threads_of(const estimate::MachineFile&);
 
+/// KAWARA_THREADS where it is set, else 0: one thread a core.
+int64_t most_threads();
+
 /// The figures that costs are predicted with.
 struct Figures {
   std::optional<estimate::MachineFile> file; ///< of `--machine`

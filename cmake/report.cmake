@@ -1,0 +1,20 @@
+# The report page's script and style, written into the library as text. tools/report/build.mjs makes them; they are
+# kept in the repository, so that building needs no JavaScript tools.
+set(report_folder ${CMAKE_SOURCE_DIR}/tools/report/dist)
+set(report_source "#include \"explain/page_frame.h\"\n\nnamespace kawara::explain {\n\n")
+foreach(part IN ITEMS js css sha256)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${report_folder}/report.${part})
+  file(READ ${report_folder}/report.${part} text)
+  string(APPEND report_source "std::string_view report_${part}() {\n  return R\"report(${text})report\";\n}\n")
+endforeach()
+string(APPEND report_source "\n} // namespace kawara::explain\n")
+# Only written when it is another text, so that nothing is compiled again without need.
+set(report_path ${CMAKE_BINARY_DIR}/report_texts.cpp)
+set(report_before "")
+if(EXISTS ${report_path})
+  file(READ ${report_path} report_before)
+endif()
+if(NOT report_before STREQUAL report_source)
+  file(WRITE ${report_path} "${report_source}")
+endif()
+target_sources(kawara_explain PRIVATE ${report_path})
