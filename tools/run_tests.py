@@ -4,7 +4,7 @@
     tools/run_tests.py BUILD [--quick] [--only LABEL,...] [--update] [--jobs N] [FILTER ...]
     tools/run_tests.py BUILD --slower-than SECONDS [FILTER ...]
 
-Labels: unit, golden, check, lesson, run, oracle, fuzz. A filter is a piece of a test's name or of a
+Labels: unit, golden, check, lesson, run, oracle, fuzz, report. A filter is a piece of a test's name or of a
 story's path. --update writes what the stories printed into them. --quick leaves out the tests that
 tests/slow.txt names, and runs small samples of some of them. --slower-than lists the tests that
 took longer, as lines for tests/slow.txt.
