@@ -1,5 +1,6 @@
 #include "kernel/memory/prefetch_panel.h"
 
+#include "kernel/analysis/intervals.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
@@ -24,16 +25,49 @@ constexpr int64_t kMostAtOnce = 8;
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// Iterations at most, of a loop with a constant start.
-std::optional<int64_t> most_trips(const For& loop) {
+/// Iterations at most, of a loop with a constant start. The end may be a variable: that of the
+/// whole groups of a loop that was unrolled.
+std::optional<int64_t> most_trips(const For& loop, const Intervals& values) {
   if (const auto exact = trip_count(loop))
     return exact;
   const auto lo = scalar::constant_of(loop.lo);
-  for (const Expr& bound : operands_of(loop.hi, scalar::BinaryOp::Min))
-    if (const auto hi = scalar::constant_of(bound); hi && lo)
-      return std::max<int64_t>(0, (*hi - *lo + loop.step - 1) / loop.step);
-  return std::nullopt;
+  const auto hi = values.of(loop.hi).high;
+  return lo && hi ? std::optional(std::max<int64_t>(0, (*hi - *lo + loop.step - 1) / loop.step))
+                  : std::nullopt;
 }
+
+/// A loop and how often it runs at most.
+struct Trips {
+  const For* loop;
+  std::optional<int64_t> most;
+};
+
+/// The block of a condition that a place is in.
+struct Branch {
+  const If* condition;
+  bool is_otherwise;
+  friend bool operator==(const Branch&, const Branch&) = default;
+};
+
+/// The loops and conditions around a place, and what is known of the values there (walk.h).
+struct TripsAround {
+  std::vector<Trips> loops;
+  std::vector<Branch> branches;
+  Intervals values;
+  const If* left = nullptr; ///< the condition of the last block that the walk left
+
+  void enter(const For& loop) {
+    loops.push_back({&loop, most_trips(loop, values)});
+    values.enter(loop);
+  }
+  void leave(const For&) { loops.pop_back(); }
+  void enter(const If& condition) { branches.push_back({&condition, left == &condition}); }
+  void leave(const If& condition) {
+    branches.pop_back();
+    left = &condition;
+  }
+  void after(const OneOf<Define, Assign, Combine> auto& s) { values.after(s); }
+};
 
 /// Elements from `begin` up to `end`, counted from the first that a body reads.
 struct Run {
@@ -78,22 +112,32 @@ public:
 
   /// Finds the loops to ask in; whether there are any.
   bool find(Block& block) {
-    LoopsAround around;
+    TripsAround around;
     visit_scoped(block, around, [&](For& inner) {
-      std::vector<const For*> inside = around.loops;
-      inside.push_back(&inner);
-      const auto place = place_in(inner, inside);
+      std::vector<Trips> inside = around.loops;
+      inside.push_back({&inner, most_trips(inner, around.values)});
+      auto place = place_in(inner, inside);
       if (!place)
         return WalkResult::Advance;
-      places_.push_back(*place);
+      place->branches = around.branches;
+      places_.push_back(*std::move(place));
       return WalkResult::Skip;
     });
     return !places_.empty();
   }
 
   /// To be called once, after `find`. Of nests that read the same row one after the other, one that
-  /// computes much more than others asks for the next.
-  void insert() const {
+  /// computes much more than others asks for the next. Those that read the same panel of a copy,
+  /// tiles of a product and the last of them, have a part each.
+  void insert() {
+    for (Place& place : places_) {
+      place.shared = place.repeats;
+      for (const Place& other : places_)
+        if (&other != &place && shares_panel(place, other)) {
+          place.shared += other.repeats;
+          place.before += &other < &place ? other.repeats : 0;
+        }
+    }
     for (const Place& place : places_)
       if (std::none_of(places_.begin(), places_.end(), [&](const Place& other) {
             return place.repeats == 1 && other.repeats == 1 && other.panel == place.panel &&
@@ -106,13 +150,20 @@ private:
   /// A loop to ask in.
   struct Place {
     For* loop;
-    std::vector<const For*> inside; ///< the loops around it, itself the last
+    std::vector<Trips> inside; ///< the loops around it, itself the last
     scalar::AffineSum position;
     Expr row; ///< the position without the loops inside
     int64_t repeats, panel, advance;
     Rows rows;
     double work; ///< operations for each element
+    std::vector<Branch> branches = {};
+    int64_t shared = 1, before = 0; ///< repeats of all places that share the panel; of earlier ones
   };
+
+  bool shares_panel(const Place& a, const Place& b) const {
+    return buffer_.is_packed && a.rows.count == 1 && b.rows.count == 1 && a.panel == b.panel &&
+           a.branches == b.branches && scalar::equal(a.row, b.row);
+  }
 
   /// Row-major; nothing for buffers of a size that depends on parameters.
   std::optional<scalar::AffineSum> position(const std::vector<Expr>& index) const {
@@ -160,7 +211,7 @@ private:
   }
 
   /// `inner` is the last of `inside`.
-  std::optional<Place> place_in(For& inner, const std::vector<const For*>& inside) const {
+  std::optional<Place> place_in(For& inner, const std::vector<Trips>& inside) const {
     const Reads reads = reads_of(inner.body);
     if (!reads.first)
       return std::nullopt;
@@ -170,8 +221,7 @@ private:
         !is_known_before(*reads.first, inner.body))
       return std::nullopt;
     int64_t repeats = 1, panel = advance;
-    for (const For* around : inside) {
-      const auto trips = most_trips(*around);
+    for (const auto& [around, trips] : inside) {
       const int64_t step = coefficient(*reads.first, around->var) * around->step;
       if (!trips || step < 0)
         return std::nullopt;
@@ -219,10 +269,10 @@ private:
     return count;
   }
 
-  Expr row_of(const scalar::AffineSum& position, const std::vector<const For*>& inside) const {
+  Expr row_of(const scalar::AffineSum& position, const std::vector<Trips>& inside) const {
     const auto is_inside = [&](uint32_t var) {
       return std::any_of(inside.begin(), inside.end(),
-                         [&](const For* around) { return around->var == var; });
+                         [&](const Trips& around) { return around.loop->var == var; });
     };
     Expr at = scalar::int_lit(0);
     for (const auto& [term, factor] : position.terms)
@@ -237,17 +287,17 @@ private:
   void insert(const Place& place) const {
     const bool has_rows = place.rows.count > 1;
     const int64_t share = (place.rows.count + place.repeats - 1) / place.repeats;
-    const int64_t slower = has_rows ? 1 : place.repeats;
-    Expr at = place.row;
+    const int64_t slower = has_rows ? 1 : place.shared;
     int64_t part = has_rows ? share * place.rows.distance
-                            : rounded_up((place.panel + place.repeats - 1) / place.repeats, line_);
+                            : rounded_up((place.panel + place.shared - 1) / place.shared, line_);
+    Expr at = place.row + scalar::int_lit(place.before * part);
     for (auto around = place.inside.rbegin(); around != place.inside.rend(); ++around) {
-      const For& other = **around;
+      const For& other = *around->loop;
       const int64_t step = coefficient(place.position, other.var) * other.step;
       const int64_t elements = step == 0 ? part : (step + slower - 1) / slower;
       const int64_t each = rounded_up(elements, other.step) / other.step;
       if (step == 0)
-        part *= most_trips(other).value_or(1);
+        part *= around->most.value_or(1);
       at = at + (var_expr(kernel_, other.var) - other.lo) * scalar::int_lit(each);
     }
     const int64_t lines = ((place.advance + slower - 1) / slower + line_ - 1) / line_;

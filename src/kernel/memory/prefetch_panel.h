@@ -21,8 +21,9 @@ namespace kawara::kernel {
 /// Of several rows at equal distances (a tile of a matrix that is read unpacked) the loops that use
 /// them again ask for some each.
 ///
-/// Where several nests read the same row once each, those that compute much less than another leave
-/// the asking to it.
+/// Tiles of a product that use the same panel of a copy one after the other, in several nests, ask
+/// for a part of the next each. Of the other tensors, where several nests read the same row once
+/// each, those that compute much less than another leave the asking to it.
 ///
 /// Returns whether some loop inside reads the buffer in that way; else the body is as it was.
 bool prefetch_panel(const Kernel&, For& loop, const poly::Prefetched&);

@@ -25,6 +25,63 @@ TEST(PrefetchPanel, AsksForAllOfItOnceWhileTheOneBeforeIsUsed) {
   EXPECT_NE(text.find("prefetch B[j * 1536 + k + i * 48 + 1536]"), std::string::npos) << text;
 }
 
+/// Blocks of 512 and 488 steps: how many of them whole groups of four are is known in the run.
+constexpr const char* kCutPanels = R"(input A: f32[5, 1000], B: f32[3, 1000, 16]
+inout C: f32[3, 5, 16]
+for j in range(3):
+    for i in range(5):
+        for k in range(1000):
+            for l in range(16):
+                C[j, i, l] += A[i, k] * B[j, k, l]
+)";
+constexpr const char* kOfBlocks = "split(k, 512); reorder(k.0, j, i, k.1, l); unroll(k.1, 4); "
+                                  "vectorize(l, 4); unroll(l); prefetch(B, j)";
+
+TEST(PrefetchPanel, IsSharedByIterationsOfUnequalBlocks) {
+  const std::string text = optimised(kCutPanels, kOfBlocks);
+  // 8192 elements in 5 parts of whole lines: 1648; one line in four steps.
+  const size_t asked = text.find("i * 1648");
+  ASSERT_NE(asked, std::string::npos) << text;
+  EXPECT_LT(text.rfind("prefetch B", asked), asked) << text;
+  EXPECT_EQ(text.find("i * 1648", asked + 1), std::string::npos)
+      << "one line for all four steps, none in the steps that are left\n"
+      << text;
+}
+
+TEST(PrefetchPanel, OfUnequalBlocksChangesNoResult) {
+  const auto line = compile(kCutPanels, kOfBlocks);
+  EXPECT_EQ(line::difference(line.program, kernel::optimise(line.kernel, line::test_cpu()), {}),
+            "");
+}
+
+/// Six rows, and the four that are left, in code of their own.
+constexpr const char* kLastTile = R"(input A: f32[10, 96], B: f32[96, 64]
+inout C: f32[10, 64]
+for i in range(10):
+    for j in range(64):
+        for k in range(96):
+            C[i, j] += A[i, k] * B[k, j]
+)";
+constexpr const char* kOfPackedPanels =
+    "split(j, 16); split(i, 6); reorder(j.0, i.0, k, i.1, S0.j.1); pack(B); "
+    "vectorize(S0.j.1, 4); unroll(S0.j.1); unroll(i.1); prefetch(B_packed, S0.j.0)";
+
+TEST(PrefetchPanel, IsSharedByTheLastTile) {
+  const std::string text = optimised(kLastTile, kOfPackedPanels);
+  // 1536 elements, half of them in each tile: 768.
+  const size_t first = text.find("prefetch B_packed[j_0 * 1536 + k * 8 + 1536]");
+  const size_t second = text.find("prefetch B_packed[j_0 * 1536 + k * 8 + 2304]");
+  EXPECT_NE(first, std::string::npos) << text;
+  EXPECT_NE(second, std::string::npos) << text;
+  EXPECT_EQ(second, text.rfind("prefetch B_packed")) << text;
+}
+
+TEST(PrefetchPanel, SharedByTheLastTileChangesNoResult) {
+  const auto line = compile(kLastTile, kOfPackedPanels);
+  EXPECT_EQ(line::difference(line.program, kernel::optimise(line.kernel, line::test_cpu()), {}),
+            "");
+}
+
 TEST(PrefetchPanel, FewLinesAreAskedForAtTheStart) {
   const std::string text = optimised(kPanels, "vectorize(l, 4); unroll(l); prefetch(C, i)");
   EXPECT_NE(text.find("prefetch C[j, i + 1, 0]"), std::string::npos) << text;
