@@ -178,7 +178,8 @@ bool stores_often(const Cuts& cuts, const Product& p, int64_t bytes, const targe
 
 /// Rows that are read unpacked meet all panels of the right operand one after the other where these
 /// stay in the L2: operands and results beyond it are then walked through once, row by row. Weights
-/// that are not there yet are better asked for panel by panel, if the rows are.
+/// that are not there yet are better asked for panel by panel, if the rows are, or the part of them
+/// that a block of the reduction reads (docs/notes/unpacked_rows.md).
 void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   if (stores_often(cuts, p, bytes, cpu))
     cuts.rows_outside = true;
@@ -189,11 +190,14 @@ void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const targe
   const int64_t column_bytes =
       cuts.depth_part == 0 ? depth_bytes : depth_bytes / p.extents[cuts.deepest] * cuts.depth_part;
   const bool comes_late =
-      p.right_reused_by_some_outer && p.extents[p.rows] * depth_bytes <= cpu.caches.l2;
+      p.right_reused_by_some_outer && p.extents[p.rows] * column_bytes <= cpu.caches.l2;
   const int64_t room = comes_late ? kFewWeights : cpu.caches.l2 / 2;
   if (!comes_late && cuts.threads == 1 && !cuts.columns_outside)
     cut_columns(cuts, p, column_bytes, room);
   cuts.rows_outside = cuts.blocks.columns * column_bytes <= room;
+  // Each panel passes by once.
+  if (comes_late && !cuts.rows_outside && cuts.threads == 1 && cuts.depth_part != 0)
+    cuts.blocks.rows = (p.extents[p.rows] + cuts.tile.rows - 1) / cuts.tile.rows * cuts.tile.rows;
 }
 
 /// Blocks of rows: several for each thread, so that others can take what a slow one has not come
@@ -406,6 +410,9 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const bool is_packed = copies.left;
   const bool is_near =
       !has_tiles && !p.has_epilogue && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
+  const StaysInL1 near = edges.is_in_place ? StaysInL1::Rows
+                         : is_near         ? StaysInL1::Panel
+                                           : StaysInL1::Nothing;
   // Tiles ask for more of the L2 than for their products: blocks of 256 KiB were faster than larger
   // ones, and results that are loaded and stored more often cost more than panels beyond the L1.
   target::Cpu blocked = environment.cpu;
@@ -416,7 +423,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const auto cut_blocks = [&](int64_t row_parts, int64_t column_parts) {
     return cache_blocks(blocked, cuts.tile, cuts.lanes, bytes, rows, columns,
                         product_over(p.extents, p.depth) * p.combined_extent(), row_parts,
-                        column_parts, is_near);
+                        column_parts, near);
   };
   cuts.blocks = cut_blocks(cuts.grid.row_parts, cuts.grid.column_parts);
   cuts.deepest = cuts.instruction_depth() > 1 && !copies.left ? *p.groups : deepest_of(p);

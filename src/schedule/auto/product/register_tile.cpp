@@ -73,16 +73,25 @@ int64_t depth_part(int64_t depth, int64_t largest) {
   return even_part(depth, largest, 1, kUnit);
 }
 
-/// Steps of the reduction that run at once. Few tiles that use a panel of the right operand one
-/// after the other gain less from finding it in the nearest cache than from having their results in
-/// registers all the time.
+/// Longer reductions than this and a quarter are cut.
+int64_t usual_depth(int64_t element_bytes) {
+  return std::max<int64_t>(64, kDeepest * 4 / std::max<int64_t>(4, element_bytes));
+}
+
+/// Steps of a reduction that is cut which run at once. Few tiles that use a panel of the right
+/// operand one after the other gain less from finding it in the nearest cache than from having
+/// their results in registers all the time.
 int64_t deepest_panel(const target::Cpu& cpu, const RegisterTile& tile, int64_t step_bytes,
-                      int64_t element_bytes, int64_t rows, bool is_near) {
-  const int64_t near = cpu.caches.l1d / 2 / step_bytes;
-  const int64_t usual = std::max<int64_t>(64, kDeepest * 4 / std::max<int64_t>(4, element_bytes));
+                      int64_t element_bytes, int64_t rows, StaysInL1 near) {
+  const int64_t usual = usual_depth(element_bytes);
   if (parts(rows, tile.rows) < kFewTiles)
     return std::max(usual, cpu.caches.l2 / 2 / step_bytes);
-  return is_near && near >= kShallowest ? near : usual;
+  const int64_t of_panel = cpu.caches.l1d / 2 / step_bytes;
+  if (near == StaysInL1::Panel && of_panel >= kShallowest)
+    return of_panel;
+  // Of the panel but a few lines at a time.
+  const int64_t of_rows = cpu.caches.l1d * 7 / 8 / (tile.rows * element_bytes);
+  return near == StaysInL1::Rows ? std::clamp(of_rows, kShallowest, usual) : usual;
 }
 
 /// How much more than its part the thread with the most tiles has.
@@ -98,9 +107,9 @@ double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lane
                   int64_t columns, const EdgeCosts& edges) {
   const StepCosts costs = step_costs(cpu, edges, lanes);
   const auto step_of = [&](int64_t high, int64_t vectors) {
-    // Tiles at an edge are few enough to be waited for.
-    const double flow =
-        high < std::min(tile.rows, rows) ? 0 : costs.flow * static_cast<double>(vectors);
+    // Tiles at an edge are waited for, where they are few beside the others.
+    const bool is_seldom = high < tile.rows && rows / tile.rows >= kFewTiles;
+    const double flow = is_seldom ? 0 : costs.flow * static_cast<double>(vectors);
     return std::max(static_cast<double>(std::max(high * vectors, costs.busy)), flow) +
            costs.row * static_cast<double>(high) + costs.vector * static_cast<double>(vectors);
   };
@@ -211,12 +220,14 @@ RegisterTile block_of_tiles(int64_t rows, int64_t columns, const TileShares& sha
 
 CacheBlocks cache_blocks(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes,
                          int64_t element_bytes, int64_t rows, int64_t columns, int64_t depth,
-                         int64_t row_parts, int64_t column_parts, bool is_near) {
+                         int64_t row_parts, int64_t column_parts, StaysInL1 near) {
   CacheBlocks blocks;
   const int64_t width = tile.vectors * lanes;
   const int64_t deepest =
-      deepest_panel(cpu, tile, width * element_bytes, element_bytes, rows, is_near);
-  blocks.depth = depth <= deepest + deepest / 4 ? depth : depth_part(depth, deepest);
+      deepest_panel(cpu, tile, width * element_bytes, element_bytes, rows, near);
+  const int64_t whole =
+      near == StaysInL1::Rows ? std::max(deepest, usual_depth(element_bytes)) : deepest;
+  blocks.depth = depth <= whole + whole / 4 ? depth : depth_part(depth, deepest);
   const int64_t line = blocks.depth * element_bytes;
   const int64_t shared = std::max(cpu.caches.l3, 4 * cpu.caches.l2);
   blocks.rows = even_part(rows, cpu.caches.l2 / 2 / line, row_parts, tile.rows);

@@ -49,13 +49,19 @@ struct CacheBlocks {
   int64_t rows = 1, columns = 1, depth = 1;
 };
 
+/// What a part of the reduction shall leave in the L1, at the price of loading and storing results
+/// more often.
+enum class StaysInL1 : uint8_t {
+  Nothing,
+  Panel, ///< that of the right operand, in half of it
+  Rows,  ///< those of one tile, read unpacked, beside a panel that passes by
+};
+
 /// Blocks for a product of rows x columns x depth: a block of the left operand stays in half of the
 /// L2, one of the right operand in half of the third, a panel of it near the first. Blocks are of
 /// nearly equal size; at least `row_parts` (`column_parts`) of them where the extents allow.
-/// `is_near`: the panel shall fit half of the L1, at the price of loading and storing results more
-/// often.
 CacheBlocks cache_blocks(const target::Cpu&, const RegisterTile&, int64_t lanes,
                          int64_t element_bytes, int64_t rows, int64_t columns, int64_t depth,
-                         int64_t row_parts, int64_t column_parts, bool is_near);
+                         int64_t row_parts, int64_t column_parts, StaysInL1);
 
 } // namespace kawara::schedule

@@ -48,6 +48,15 @@ TEST(AutoInPlace, walks_once_through_rows_beyond_the_l2) {
   EXPECT_FALSE(walks_columns_inside(small)) << "its rows stay there, and panels are asked for";
 }
 
+TEST(AutoInPlace, asks_for_panels_while_the_l2_holds_the_rows_of_a_block_of_the_sum) {
+  const Schedule cut = of_sizes(250, 700, 3000);
+  EXPECT_FALSE(walks_columns_inside(cut)) << "3 MB of rows, 1 MB in each block:\n" << listing(cut);
+  EXPECT_TRUE(prefetches(cut)) << listing(cut);
+  const Schedule tall = of_sizes(1000, 700, 3000);
+  EXPECT_TRUE(walks_columns_inside(tall)) << "4 MB in each block:\n" << listing(tall);
+  EXPECT_FALSE(prefetches(tall)) << listing(tall);
+}
+
 TEST(AutoInPlace, copies_what_is_no_run_along_the_sum) {
   const Schedule strided =
       for_wide_vectors("input image: f32[256, 56, 56]\nconst weight: f32[512, 256]\n"

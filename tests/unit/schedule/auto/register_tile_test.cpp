@@ -100,6 +100,28 @@ TEST(RegisterTile, HasRowsEnoughForTheSecondCache) {
   EXPECT_GE(register_tile(cpu(64, 32), 16, 128, 768, edges, {16, 1}).rows, 5);
 }
 
+TEST(RegisterTile, WaitsForPanelsAtEdgesToo) {
+  EdgeCosts edges;
+  edges.is_in_place = edges.is_apart = true;
+  const target::Cpu wide = cpu(64, 32);
+  const RegisterTile few = register_tile(wide, 16, 16, 297, edges);
+  EXPECT_EQ((16 + few.rows - 1) / few.rows, 2) << "two tiles of nearly equal height, not 6, 6, 4";
+}
+
+TEST(CacheBlocks, KeepTheRowsOfATileInTheL1) {
+  target::Cpu wide = cpu(64, 32);
+  wide.caches = {32 << 10, 1 << 20, 32 << 20, 64};
+  const auto depth = [&](int64_t steps, StaysInL1 near) {
+    return cache_blocks(wide, {9, 3}, 16, 4, 144, 2912, steps, 1, 1, near).depth;
+  };
+  EXPECT_LE(9 * 4 * depth(2961, StaysInL1::Rows), 32 << 10);
+  EXPECT_GT(9 * 4 * depth(2961, StaysInL1::Nothing), 32 << 10);
+  EXPECT_EQ(depth(1100, StaysInL1::Rows), 1100) << "to cut once more costs more";
+  wide.caches.l1d = 48 << 10;
+  EXPECT_EQ(depth(2961, StaysInL1::Rows), depth(2961, StaysInL1::Nothing))
+      << "they stay there anyway";
+}
+
 TEST(RegisterTile, IsNotWiderThanItsResults) {
   EdgeCosts edges{4.0, 4.0};
   edges.columns_apart = true;
