@@ -91,4 +91,21 @@ Expr VectorExpr::widened(const Expr& e) const {
   return vector && vector.type().lanes == 1 ? scalar::broadcast(vector, lanes_) : vector;
 }
 
+std::optional<Store> vector_store(const Store& store, const VectorExpr& vector) {
+  if (store.index.empty())
+    return std::nullopt;
+  Store result = store;
+  for (size_t d = 0; d < store.index.size(); ++d) {
+    result.index[d] = vector(store.index[d]);
+    const bool is_last = d + 1 == store.index.size();
+    if (!result.index[d] || is_last != (result.index[d].type().lanes != 1))
+      return std::nullopt;
+  }
+  const auto* ramp = scalar::as<scalar::Ramp>(result.index.back());
+  result.value = vector.widened(store.value);
+  if (ramp == nullptr || ramp->stride == 0 || !result.value)
+    return std::nullopt;
+  return result;
+}
+
 } // namespace kawara::kernel

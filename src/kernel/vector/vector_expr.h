@@ -37,4 +37,8 @@ private:
   std::map<uint32_t, Expr> vectors_;
 };
 
+/// The store with lanes along the last dimension; nothing where its elements are none of one ramp,
+/// or its value has no lanes.
+std::optional<Store> vector_store(const Store&, const VectorExpr&);
+
 } // namespace kawara::kernel

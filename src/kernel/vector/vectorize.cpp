@@ -1,9 +1,9 @@
 #include "kernel/vector/vectorize.h"
 
-#include "kernel/analysis/elements.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/loops/unroll.h"
 #include "kernel/vars.h"
+#include "kernel/vector/accumulator.h"
 #include "kernel/vector/if_convert.h"
 #include "kernel/vector/running_lanes.h"
 #include "kernel/vector/stored_by_position.h"
@@ -43,13 +43,6 @@ int64_t weight_of(const Block& body) {
 /// Registers of accumulators that a loop with much else in its body has to spare.
 constexpr int64_t kKeptRegisters = 2;
 
-/// An element that every lane updates; one vector variable per copy of the body.
-struct Accumulator {
-  Store update; ///< index and op of the element; the value is the loop body's
-  scalar::Type type;
-  std::vector<uint32_t> vars;
-};
-
 class LoopVectorizer {
 public:
   /// `inside` knows the loop and those around it.
@@ -72,9 +65,12 @@ public:
     if (const auto most = trips ? trips : most_trips(); most && *most < lanes_ * copies_)
       copies_ = 1;
     if (trips && *trips < lanes_) {
-      if (!has_narrow_rest(*trips))
+      if (*trips > 1 && joins_halves())
+        lanes_ = std::bit_floor(static_cast<uint16_t>(*trips));
+      else if (has_narrow_rest(*trips))
+        lanes_ = lanes_of_rest(*trips);
+      else
         return {};
-      lanes_ = lanes_of_rest(*trips);
     }
     return trips ? constant(*trips) : general();
   }
@@ -112,7 +108,7 @@ private:
         continue;
       }
       if (is_accumulation(*store, vector) && accumulator_of(*store) == nullptr)
-        accumulators_.push_back({*store, {}, {}});
+        accumulators_.push_back({*store, {}, {}, {}});
       has_fused_nests_ |= accumulator_of(*store) == nullptr;
       has_vectors_ |= accumulator_of(*store) != nullptr || vector_store(*store, vector);
     }
@@ -190,21 +186,7 @@ private:
     for (const Expr& e : store.index)
       if (vector.varies(e) || has_load(e))
         return false;
-    return is_only_access(store);
-  }
-
-  /// Nothing else in the loop may see the element between two updates. The element is the same in
-  /// all iterations, so a load that is apart from it in each of them never meets it.
-  bool is_only_access(const Store& update) const {
-    const Element element = element_of(kernel_, update);
-    bool is_alone = !has(loop_.body, [&](const Store& store) {
-      return store.buffer == update.buffer && !is_same_update(store, update);
-    });
-    visit_loads(loop_.body, [&](const scalar::Load& load, const Expr& e) {
-      is_alone = is_alone &&
-                 (load.tensor != update.buffer || are_apart(element_of(e, load), element, inside_));
-    });
-    return is_alone;
+    return is_only_access(kernel_, loop_.body, store, inside_);
   }
 
   const RunningLanes* running_of(const Store& store) const {
@@ -212,12 +194,6 @@ private:
       if (is_same_update(scan.store, store) && scalar::equal(scan.store.value, store.value))
         return &scan;
     return nullptr;
-  }
-
-  static bool is_same_update(const Store& a, const Store& b) {
-    return a.buffer == b.buffer && a.op == b.op &&
-           std::equal(a.index.begin(), a.index.end(), b.index.begin(), b.index.end(),
-                      [](const Expr& x, const Expr& y) { return equal(x, y); });
   }
 
   Accumulator* accumulator_of(const Store& store) {
@@ -299,23 +275,6 @@ private:
         out.push_back(std::move(s));
   }
 
-  static std::optional<Store> vector_store(const Store& store, const VectorExpr& vector) {
-    if (store.index.empty())
-      return std::nullopt;
-    Store result = store;
-    for (size_t d = 0; d < store.index.size(); ++d) {
-      result.index[d] = vector(store.index[d]);
-      const bool is_last = d + 1 == store.index.size();
-      if (!result.index[d] || is_last != (result.index[d].type().lanes != 1))
-        return std::nullopt;
-    }
-    const auto* ramp = as<scalar::Ramp>(result.index.back());
-    result.value = vector.widened(store.value);
-    if (ramp == nullptr || ramp->stride == 0 || !result.value)
-      return std::nullopt;
-    return result;
-  }
-
   void open(Block& out) {
     for (RunningLanes& scan : scans_) {
       const std::string name = kernel_.buffers[scan.store.buffer].name + "_running";
@@ -333,19 +292,45 @@ private:
     }
   }
 
-  void close(Block& out) {
-    for (const Accumulator& a : accumulators_) {
-      std::vector<Expr> parts;
-      for (const uint32_t var : a.vars)
-        parts.push_back(scalar::var(var, a.type));
-      for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2))
-        for (size_t p = 0; p < parts.size() / 2; ++p)
-          parts[p] = scalar::combine(a.update.op, parts[p], parts[parts.size() - 1 - p]);
-      Store update = a.update;
-      update.value = scalar::reduce(a.update.op, parts[0]);
-      update.origins.clear();
-      out.emplace_back(std::move(update));
+  void close(Block& out) const {
+    for (const Accumulator& a : accumulators_)
+      out.emplace_back(stored_sum(a, whole_sum(a)));
+  }
+
+  /// Whether what fills no vector is added to the halves of the accumulators while these are added
+  /// up.
+  bool joins_halves() const {
+    return rest_ == Rest::NarrowVector && !accumulators_.empty() && !has_fused_nests_ &&
+           scans_.empty() && !folds() && std::has_single_bit(static_cast<uint64_t>(lanes_));
+  }
+
+  /// The accumulators with halves of their lanes, a quarter, down to two lanes; each joined by as
+  /// many of the iterations from `done` on as there are left. One iteration may be left over.
+  ///
+  ///   before   C[i] += reduce_sum(lanes);  for k in range(16, 28): C[i] += A[k]
+  ///   after    lanes_8 = reduce_sum(lanes) + A[ramp(16, 1, 8)]
+  ///            lanes_4 = reduce_sum(lanes_8) + A[ramp(24, 1, 4)];  C[i] += reduce_sum(lanes_4)
+  template <class At> void close_in_halves(Block& out, const At& at, int64_t done, int64_t trips) {
+    const uint16_t all = lanes_;
+    for (Accumulator& a : accumulators_)
+      a.sum = whole_sum(a);
+    for (lanes_ = all / 2; lanes_ > 1; lanes_ /= 2) {
+      if (((trips - done) & lanes_) == 0)
+        continue;
+      for (Accumulator& a : accumulators_) {
+        a.type.lanes = lanes_;
+        const std::string name = kernel_.buffers[a.update.buffer].name + "_lanes";
+        a.vars = {add_variable(kernel_, name, a.type)};
+        out.emplace_back(Define{a.vars[0], scalar::reduce(a.update.op, a.sum, lanes_)});
+        a.sum = scalar::var(a.vars[0], a.type);
+      }
+      for (Stmt& s : vector_body(loop_.body, at(done), 0))
+        out.push_back(std::move(s));
+      done += lanes_;
     }
+    lanes_ = all;
+    for (const Accumulator& a : accumulators_)
+      out.emplace_back(stored_sum(a, a.sum));
   }
 
   For vector_loop(const Expr& lo, const Expr& hi, int64_t copies) {
@@ -393,11 +378,15 @@ private:
       if (grouped != vectors)
         result.emplace_back(vector_loop(at(grouped * lanes_), at(vectors * lanes_), 1));
     }
-    close(result);
-    if (vectors * lanes_ == trips)
+    const int64_t whole = joins_halves() ? trips - trips % 2 : vectors * lanes_;
+    if (joins_halves())
+      close_in_halves(result, at, vectors * lanes_, trips);
+    else
+      close(result);
+    if (whole == trips)
       return result;
-    For rest = rest_from(at(vectors * lanes_));
-    const int64_t left = trips - vectors * lanes_;
+    For rest = rest_from(at(whole));
+    const int64_t left = trips - whole;
     Block last;
     if (has_narrow_rest(left)) {
       rest.marks.vector_width = lanes_of_rest(left);

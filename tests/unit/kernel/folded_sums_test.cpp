@@ -48,6 +48,32 @@ TEST(FoldedSums, NotOfProductsNorOfFewLanes) {
   EXPECT_EQ(accumulators_in(alone), 4U) << "nothing else needs registers\n" << alone;
 }
 
+/// 29 terms with 16 lanes: 16, 8, 4 and 1.
+TEST(LastTerms, JoinTheHalvesOfAccumulators) {
+  const std::string text = "input X: f32[29], Y: f32[29]\noutput s: f32[1]\ns[0] = 0\n"
+                           "for j in range(29):\n    s[0] += X[j] * Y[j]\n";
+  const std::string listing = vectors_of(text, "vectorize(j, 16)");
+  EXPECT_TRUE(line::has(listing, "s_lanes_1: f32x8 = reduce_sum(s_lanes, 8)")) << listing;
+  EXPECT_TRUE(line::has(listing, "X[ramp(16, 1, 8)] * Y[ramp(16, 1, 8)]")) << listing;
+  EXPECT_TRUE(line::has(listing, "s_lanes_2: f32x4 = reduce_sum(s_lanes_1, 4)")) << listing;
+  EXPECT_TRUE(line::has(listing, "X[ramp(24, 1, 4)] * Y[ramp(24, 1, 4)]")) << listing;
+  EXPECT_TRUE(line::has(listing, "X[28] * Y[28]")) << "one is left\n" << listing;
+  EXPECT_FALSE(line::has(listing, "X[27] * Y[27]")) << listing;
+}
+
+TEST(LastTerms, OfAnyNumberChangeNoResult) {
+  for (const char* op : {"+=", "max="})
+    for (const int64_t terms : {2, 7, 15, 18, 29}) {
+      const std::string size = std::to_string(terms);
+      const std::string text = "input X: f32[" + size + "], Y: f32[" + size +
+                               "]\noutput s: f32[2], t: f32[1]\ns[0] = 0\nt[0] = 0\n"
+                               "for j in range(" +
+                               size + "):\n    s[0] " + op + " X[j] * Y[j]\n    t[0] " + op +
+                               " X[j]\ns[1] = 0\n";
+      line::expect_same(text, "vectorize(S2.j, 16)", {{}});
+    }
+}
+
 TEST(FoldedSums, HaveLastLanesAtOnce) {
   std::string text = row("exp(X[j])", "e[j]");
   text.replace(0, 7, "");
