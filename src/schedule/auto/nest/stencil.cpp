@@ -21,6 +21,13 @@ constexpr int64_t kManySteps = 16, kMostWindowSums = 12, kUsualSums = 8, kFewSum
                   kLineBytes = 64;
 constexpr int64_t kFloat = 4;
 
+/// Steps at a time of a long sum of products: spelled out whole, LLVM takes its left elements as
+/// vectors and shuffles them into all lanes. Columns that are worth a tile of their own although
+/// they fill no vector, if their sums have at most so many steps for each: sums in lanes cost that
+/// much to be added up (docs/notes/short_sums.md).
+constexpr int64_t kStepsOfLongSum = 4;
+constexpr int64_t kFewestColumns = 2, kStepsOfColumn = 24;
+
 /// The directives of one statement in the loops of the window's results; the last of `loops` are
 /// the lanes.
 struct ResultLoops {
@@ -72,6 +79,21 @@ std::optional<size_t> rows_of(const AccessTable& accesses, const SmallWindow& wi
   return std::nullopt;
 }
 
+/// Whether the nest multiplies rows by columns, these in lanes: one load stays along the lanes, the
+/// other one moves along them and stays where the first one moves.
+bool has_columns(const NestFacts& facts, size_t lanes) {
+  if (facts.accesses.size() != 3)
+    return false;
+  const LoopAccess &a = facts.accesses[1], &b = facts.accesses[2];
+  const LoopAccess &left = a.stays(lanes) ? a : b, &right = a.stays(lanes) ? b : a;
+  if (!left.stays(lanes) || right.moves[lanes] != Move::Unit)
+    return false;
+  for (size_t k = 0; k < facts.extents.size(); ++k)
+    if (!facts.accesses.front().stays(k) && k != lanes && (left.stays(k) || !right.stays(k)))
+      return false;
+  return true;
+}
+
 /// Several rows go together, evenly, as many as there are registers for.
 void take_rows(const Schedule& schedule, SmallWindow& window, const NestFacts& facts,
                int64_t steps) {
@@ -108,6 +130,28 @@ std::optional<size_t> window_lanes(const Schedule& schedule, const Nest& nest,
   return best;
 }
 
+std::optional<size_t> lanes_of_few_columns(const Schedule& schedule, const Nest& nest,
+                                           const NestFacts& facts, const target::Cpu& cpu) {
+  if (cpu.vector_bytes < cpu.caches.line || nest.statements.size() != 1 || facts.fixed != 0)
+    return std::nullopt;
+  int64_t rows = 1, steps = 1;
+  std::optional<size_t> lanes;
+  for (size_t k = 0; k < nest.loops.size(); ++k) {
+    const LoopAccess& result = facts.accesses.front();
+    if (facts.is_open[k] || (!result.stays(k) && !facts.is_parallel[k]))
+      return std::nullopt;
+    if (result.moves[k] == Move::Unit)
+      lanes = k;
+    else
+      (result.stays(k) ? steps : rows) *= std::min(facts.extents[k], kMostSteps + 1);
+  }
+  const int64_t vector = target::vector_lanes(cpu, widest_bytes(schedule, nest));
+  const bool are_few = lanes && facts.extents[*lanes] >= kFewestColumns &&
+                       2 * facts.extents[*lanes] < vector && rows >= kShortestRow &&
+                       steps <= std::min(kMostSteps, kStepsOfColumn * facts.extents[*lanes]);
+  return are_few && has_columns(facts, *lanes) ? lanes : std::nullopt;
+}
+
 std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& nest,
                                         const NestFacts& facts, size_t lanes, int64_t vector,
                                         int64_t cores, bool may_roll) {
@@ -131,7 +175,8 @@ std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& ne
       steps > kMostSteps ||
       (found.rolled > 0 && !adds_up(schedule, nest, std::nullopt, {lanes}, found.window)) ||
       facts.strides[lanes].writes_same_element || !facts.is_parallel[lanes] ||
-      facts.strides[lanes].far_writes != 0 || row < kShortestRow)
+      facts.strides[lanes].far_writes != 0 ||
+      (row < kShortestRow && !(row >= kFewestColumns && has_columns(facts, lanes))))
     return std::nullopt;
   if (const auto shared = best_shared_loop(facts, found.outer, cores)) {
     const auto at = std::find(found.outer.begin(), found.outer.end(), *shared);
@@ -143,6 +188,9 @@ std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& ne
   if (found.width < 4 * vector && row <= kShortRow * vector)
     found.width = row;
   take_rows(schedule, found, facts, steps);
+  if (may_roll && found.rows && found.window.size() == 1 && steps > kManySteps &&
+      has_columns(facts, lanes))
+    found.unrolled = kStepsOfLongSum;
   return found;
 }
 
@@ -219,7 +267,7 @@ std::vector<Directive> window_plan(const Schedule& schedule, const SmallWindow& 
     order.loops.push_back(loop);
   plan.emplace_back(std::move(order));
   for (size_t at = window.rolled; at < window.window.size(); ++at)
-    plan.emplace_back(Unroll{{own.statement, own_name(window.window[at])}, std::nullopt});
+    plan.emplace_back(Unroll{{own.statement, own_name(window.window[at])}, window.unrolled});
   for (const auto* list : {&before, &after})
     for (const FusedNest& fused_nest : *list) {
       ResultLoops theirs{schedule.scop[fused_nest.statement].text.name, {}, window.rows};

@@ -18,6 +18,7 @@ struct SmallWindow {
   std::optional<size_t>
       rows;           ///< of `outer`: a load that differs from lane to lane serves all of them
   int64_t height = 1; ///< of these at a time
+  std::optional<int64_t> unrolled = std::nullopt; ///< steps at a time; none: spelled out whole
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
@@ -26,6 +27,12 @@ struct SmallWindow {
 /// line nothing runs in lanes (docs/notes/short_sums.md).
 std::optional<size_t> window_lanes(const Schedule&, const Nest&, const NestFacts&,
                                    std::optional<size_t> best, const target::Cpu&);
+
+/// The loop of the columns of a product that fill less than half of a wide vector and have so short
+/// sums that lanes along these cost more to be added up than empty lanes do; none where it is no
+/// such product.
+std::optional<size_t> lanes_of_few_columns(const Schedule&, const Nest&, const NestFacts&,
+                                           const target::Cpu&);
 
 /// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector; what so many
 /// threads share best is outermost. With `may_roll`, a window that slides along the lanes and has

@@ -20,7 +20,8 @@ std::optional<SmallWindow> window_at(const Site& site) {
     return std::nullopt;
   if (auto transposed = transposed_window(nest, facts, loops.lanes, cpu.vector_registers))
     return transposed;
-  const auto lanes = window_lanes(schedule, nest, facts, loops.vector, cpu);
+  const auto columns = lanes_of_few_columns(schedule, nest, facts, cpu);
+  const auto lanes = columns ? columns : window_lanes(schedule, nest, facts, loops.vector, cpu);
   return lanes ? small_window(schedule, nest, facts, *lanes, loops.lanes, cpu.cores,
                               cpu.vector_bytes >= cpu.caches.line)
                : std::nullopt;

@@ -158,6 +158,38 @@ Schedule product_for(const char* processor, int64_t rows, int64_t columns, int64
                              rows, columns, depth));
 }
 
+/// A product whose columns fill no half of a vector: what is in lanes, and steps spelled out.
+struct FewColumns {
+  std::string lanes;
+  std::set<std::string> unrolled;
+  int64_t steps = 0;
+};
+FewColumns of_few_columns(int64_t rows, int64_t columns, int64_t depth,
+                          const char* processor = "sapphirerapids") {
+  const Schedule made =
+      for_one_core_of(processor, fmt::format("input A: f32[{0}, {2}]\nconst B: f32[{2}, {1}]\n"
+                                             "output C: f32[{0}, {1}]\n"
+                                             "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                                             rows, columns, depth));
+  const LoopsAround update = around(made, 1);
+  return {update.lanes_along(), update.unrolled(), update.copies_of("k")};
+}
+
+TEST(AutoShortSums, of_few_columns_have_these_in_lanes_of_a_wide_vector) {
+  for (const int64_t depth : {6, 8, 24}) {
+    const FewColumns few = of_few_columns(304, 3, depth);
+    EXPECT_EQ(few.lanes, "j") << depth;
+    EXPECT_EQ(few.unrolled.count("i"), 1U) << depth << ": rows of a tile";
+  }
+  EXPECT_EQ(of_few_columns(304, 3, 200).lanes, "k") << "a long sum pays for adding up lanes";
+  EXPECT_EQ(of_few_columns(304, 2, 60).lanes, "k") << "and two columns earlier";
+}
+
+TEST(AutoShortSums, longer_than_a_vector_are_not_spelled_out_whole) {
+  EXPECT_EQ(of_few_columns(18, 8, 24).steps, 4);
+  EXPECT_EQ(of_few_columns(18, 8, 16).unrolled.count("k"), 1U);
+}
+
 TEST(AutoShortSums, one_wide_vector_of_terms_runs_in_lanes) {
   const auto lanes_along = [](int64_t terms) {
     const std::string text = fmt::format("numerics rounding\ninput A: f32[59, {0}], x: f32[{0}]\n"
@@ -170,7 +202,7 @@ TEST(AutoShortSums, one_wide_vector_of_terms_runs_in_lanes) {
 }
 
 TEST(AutoShortSums, few_kept_columns_are_copied_side_by_side_for_one_wide_vector) {
-  for (const auto& [rows, columns, depth] : {std::tuple(40, 3, 16), std::tuple(7, 2, 248),
+  for (const auto& [rows, columns, depth] : {std::tuple(40, 3, 160), std::tuple(7, 2, 248),
                                              std::tuple(1, 8, 75), std::tuple(59, 1, 51)}) {
     const Schedule wide = product_for("sapphirerapids", rows, columns, depth);
     EXPECT_TRUE(is_packed(wide, "B")) << loops_of(wide);
