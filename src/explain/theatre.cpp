@@ -5,6 +5,7 @@
 #include "estimate/count.h"
 #include "poly/isl/context.h"
 #include "scalar/eval.h"
+#include "support/text.h"
 
 #include <fmt/format.h>
 
@@ -55,9 +56,19 @@ const cache::Code& innermost(const cache::Code& code, size_t depth) {
   return depth == 0 ? code : innermost(std::get<cache::Loop>(code.front().step).body, depth - 1);
 }
 
+/// As the program has it; of one that shares its place with others (a part of a tensor expression)
+/// as it would be written alone.
 std::string text_of(const poly::Scop& scop, const program::Statement& s) {
-  if (scop.source == nullptr || s.where.is_nowhere())
-    return "writes " + scop.tensors[s.tensor].name;
+  const bool is_part = std::count_if(scop.statements.begin(), scop.statements.end(),
+                                     [&](const poly::ScopStatement& each) {
+                                       return each.text.where.begin == s.where.begin &&
+                                              each.text.where.end == s.where.end;
+                                     }) > 1;
+  if (scop.source == nullptr || s.where.is_nowhere() || is_part) {
+    const std::string printed = program::print(alone(scop, s));
+    const std::string_view all = trim(printed);
+    return std::string(trim(all.substr(all.rfind('\n') + 1)));
+  }
   return scop.source->text.substr(s.where.begin, s.where.end - s.where.begin);
 }
 

@@ -203,7 +203,10 @@ std::string to_json(const Theatre& theatre) {
   json["main"] = theatre.main;
   json["caches"] = json_of(theatre.caches);
   json["real_caches"] = json_of(theatre.real_caches);
-  json["least"] = theatre.least;
+  // Whole bytes, which are less still.
+  json["least"] = Json::array();
+  for (const auto& [bytes, least] : theatre.least)
+    json["least"].push_back({bytes, static_cast<int64_t>(least)});
   json["energy"] = theatre.energy ? energy_json(*theatre.energy) : Json();
   for (const TheatreSchedule& s : theatre.schedules)
     json["schedules"].push_back(json_of(s));
