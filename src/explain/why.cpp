@@ -147,9 +147,11 @@ std::string why_text(const std::vector<Considered>& all) {
       text += "\n";
     }
   }
-  return text.empty() ? "nothing was considered: the schedule has no `auto`, or its loops are none "
-                        "to improve\n"
-                      : text;
+  return text.empty()
+             ? "nothing was considered: no loop can run in another order, in lanes or on "
+               "threads, or `-s` has no `auto`;\n`kawara check FILE -s 'parallel(i)'` shows "
+               "which two iterations of a loop `i` need each other\n"
+             : text;
 }
 
 std::string why_json(const std::vector<Considered>& all) {

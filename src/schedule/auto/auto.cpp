@@ -1,6 +1,5 @@
 #include "schedule/auto/auto.h"
 
-#include "schedule/auto/facts/data_dependence.h"
 #include "schedule/auto/nest/isl_orders.h"
 #include "schedule/auto/nest/private_temps.h"
 #include "schedule/auto/planned.h"
@@ -12,9 +11,7 @@ namespace {
 /// Temps, then loops. `applied` holds the directives that lead there, or `auto` where some step has
 /// none; `begun` those about temps.
 Schedule chosen(const Schedule& schedule, const Environment& environment) {
-  Schedule start{schedule.scop, schedule.order, {}};
-  if (!depends_on_data(schedule.scop)) // whose values are where is not known then
-    start = with_own_temps(start, environment);
+  const Schedule start = with_own_temps(Schedule{schedule.scop, schedule.order, {}}, environment);
   Schedule whole = planned(Schedule{start.scop, start.order, {}}, environment);
   whole.begun = start.applied;
   if (whole.applied != std::vector<Directive>{Auto{}})

@@ -44,13 +44,23 @@ bool reads_as_index(const program::Statement& text, uint32_t tensor) {
   return found;
 }
 
+/// Whether text says which element an access means. A statement over a range that data give may run
+/// as often as it likes then, if all that it does to the element is to update it: without an
+/// iteration the element has the value that it had.
+bool says_its_element(const Scop& scop, const poly::Access& access) {
+  const program::Statement& text = scop[access.statement].text;
+  const bool is_known = std::all_of(access.index.begin(), access.index.end(),
+                                    [&](const auto& e) { return poly::is_known_index(e, text); });
+  return access.is_sure || (is_known && (!access.is_write || access.is_update));
+}
+
 /// All accesses of the tensor must say their elements.
 std::optional<Refusal::Shape> refuse_tensor(const Scop& scop, const Directive& directive,
                                             const std::string& name) {
   for (const poly::Access& access : poly::bare_accesses(scop)) {
     const ScopStatement& statement = scop[access.statement];
     if (scop.tensors[access.tensor].name == name &&
-        (!access.is_sure || reads_as_index(statement.text, access.tensor)))
+        (!says_its_element(scop, access) || reads_as_index(statement.text, access.tensor)))
       return refusal(directive, statement,
                      "the elements of `" + name + "` that " + statement.text.name +
                          " touches are not known");
@@ -75,7 +85,10 @@ struct Asked {
   Answer operator()(const Stage& d) const { return refuse_tensor(scop, directive, d.tensor); }
   Answer operator()(const Pack& d) const { return refuse_tensor(scop, directive, d.tensor); }
   Answer operator()(const StoreAt& d) const { return refuse_tensor(scop, directive, d.tensor); }
-  Answer operator()(const StoreIn&) const { return refuse_any(scop, directive); }
+  Answer operator()(const StoreIn& d) const {
+    auto refused = refuse_tensor(scop, directive, d.tensor);
+    return refused ? refused : refuse_tensor(scop, directive, d.other);
+  }
   Answer operator()(const Layout& d) const { return refuse_tensor(scop, directive, d.tensor); }
   Answer operator()(const Pad& d) const { return refuse_tensor(scop, directive, d.tensor); }
   Answer operator()(const Fold& d) const { return refuse_tensor(scop, directive, d.tensor); }
