@@ -46,10 +46,10 @@ Report full(const std::string& name) {
 }
 
 ModelReport model(const std::string& name) {
-  ModelReport made{name, name, "described", 4, {}, {}, ""};
+  ModelReport made{name, name, "described", 4, {}, {}};
   for (int k = 0; k < 60; ++k) {
     made.kernels.push_back({name, 12, 1e9, 1e6, 1e-4, k < 8 ? std::optional(1e-3) : std::nullopt,
-                            "L2", estimate::Band{1e-3, 2e-3, 3e-3}, ""});
+                            "L2", estimate::Band{1e-3, 2e-3, 3e-3}});
     made.missing.push_back(name);
   }
   return made;
