@@ -57,6 +57,20 @@ function pictureOf(reports) {
 }
 
 /** One picture of all reports that are compared. */
+// Names beside their dots, the main one first; one that would lie on another is left to its dot's title.
+function namesOf(points, x, y, width) {
+  const boxes = [];
+  const order = [...points.filter(p => p.isMain), ...points.filter(p => !p.isMain).reverse()];
+  return order.map(p => {
+    const isLeft = x(p.x) > width * 0.6, text = clipped(p.label, 44), long = text.length * 6.6;
+    const at = { point: p, text, isLeft, x: x(p.x) + (isLeft ? -11 : 11), y: y(p.y) + (p.isMain ? -12 : 18) };
+    const box = { left: isLeft ? at.x - long : at.x, right: isLeft ? at.x : at.x + long, top: at.y - 12, bottom: at.y + 3 };
+    if (boxes.some(b => box.left < b.right && b.left < box.right && box.top < b.bottom && b.top < box.bottom)) return null;
+    boxes.push(box);
+    return at;
+  }).filter(Boolean);
+}
+
 export function Roofline({ reports, selected, onSelect }) {
   const [element, width] = useWidth();
   const { points, least, outer, slopes, peak, unit } = pictureOf(reports);
@@ -121,9 +135,9 @@ export function Roofline({ reports, selected, onSelect }) {
               <title>{`${p.label}: ${duration(p.seconds)}, ${digits(p.x)} ${unit} per byte, ${amount(p.y, unit)}/s`}</title>
             </circle>
           ))}
-          {points.filter(p => p.place || p.isMain || p.isNear).map(p => (
-            <text class={p.isNear ? 'dot-name near' : 'dot-name'} x={x(p.x) + (x(p.x) > width * 0.6 ? -11 : 11)} y={y(p.y) + (p.isMain ? -12 : 18)} text-anchor={x(p.x) > width * 0.6 ? 'end' : 'start'}>
-              {clipped(p.label, 44)}
+          {namesOf(points.filter(p => p.place || p.isMain || p.isNear), x, y, width).map(name => (
+            <text class={name.point.isNear ? 'dot-name near' : 'dot-name'} x={name.x} y={name.y} text-anchor={name.isLeft ? 'end' : 'start'}>
+              {name.text}
             </text>
           ))}
         </svg>
