@@ -8,7 +8,7 @@ import tree
 
 LEVELS = {
     "support": 0, "scalar": 1, "target": 1, "graph": 2, "program": 3, "poly": 4, "schedule": 5,
-    "kernel": 6, "emit": 7, "estimate": 7, "validate": 7, "run": 8, "cache": 9, "driver": 9, "explain": 9, "tune": 10,
+    "kernel": 6, "emit": 7, "estimate": 7, "validate": 7, "run": 8, "cache": 9, "driver": 9, "explain": 10, "tune": 10,
     "api": 11,
 }
 

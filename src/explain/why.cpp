@@ -172,7 +172,9 @@ std::string why_json(const std::vector<Considered>& all) {
                      {"text", nest.text},
                      {"candidates", std::move(candidates)}});
   }
-  return nlohmann::json{{"ok", true}, {"nests", std::move(nests)}}.dump(2);
+  // Names need not be UTF-8.
+  return nlohmann::json{{"ok", true}, {"nests", std::move(nests)}}.dump(
+      2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 } // namespace kawara::explain

@@ -165,7 +165,8 @@ std::string to_json(const Energy& energy, const std::string& machine) {
         {{"name", part.name}, {"count", part.count}, {"joules", json_of(part.joules)}});
   for (const std::string& name : energy.missing)
     json["missing"].push_back(name);
-  return json.dump();
+  // Names in a machine file need not be UTF-8.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 } // namespace kawara::estimate

@@ -137,11 +137,12 @@ TEST(Bytes, OfOneProgramAreFewerThanOfSeveral) {
   const LevelBytes& nearest = moved.levels.front();
   EXPECT_EQ(nearest.from, "L2");
   const double matrix = 4.0 * 1024 * 1024;
-  EXPECT_NEAR(nearest.one_replayed, 3 * matrix, 0.01 * matrix);
+  // Simulated caches also fetch the lines that are stored.
+  EXPECT_NEAR(nearest.one_replayed, 4 * matrix, 0.01 * matrix);
   EXPECT_NEAR(nearest.one_predicted, 3 * matrix, 0.01 * matrix);
-  EXPECT_NEAR(nearest.several_replayed, 5 * matrix, 0.01 * matrix);
+  EXPECT_NEAR(nearest.several_replayed, 7 * matrix, 0.01 * matrix);
   EXPECT_NEAR(nearest.several_predicted, 5 * matrix, 0.01 * matrix);
-  EXPECT_NE(table_of({moved}).find("0.60"), std::string::npos) << table_of({moved});
+  EXPECT_NE(table_of({moved}).find("0.57"), std::string::npos) << table_of({moved});
 }
 
 TEST(Race, TakesTurnsAndStopsInTime) {

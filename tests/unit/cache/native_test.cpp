@@ -40,7 +40,7 @@ Description random_cache(std::mt19937& random, int64_t most_lines) {
   return d;
 }
 
-/// Some stores go past the caches, some reads are requests.
+/// Some stores are non-temporal, some reads are requests.
 void change_kinds(AccessProgram& program, std::mt19937& random) {
   for (Reference& reference : program.references)
     if (random() % 24 == 0)
