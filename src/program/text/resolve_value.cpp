@@ -21,6 +21,14 @@ Value weak_float(double v, Span where) {
   return {scalar::float_lit(v, {Elem::F64, 1}), Weak::Float, 1, where};
 }
 
+/// Of `a * (b + 1)` what stands next to an operator on the right: `b + 1`; on the left: `a`.
+Span operand_beside(const ast::Expr& e, bool is_right) {
+  const bool is_binary = e.kind == Kind::Binary;
+  if (is_binary && e.args[0].where.begin == e.where.begin)
+    return operand_beside(e.args[is_right ? 1 : 0], is_right);
+  return is_binary ? Span{e.args[0].where.begin, e.args[1].where.end} : e.where;
+}
+
 constexpr uint64_t kTwoTo63 = uint64_t(1) << 63;
 
 } // namespace
@@ -161,9 +169,13 @@ Value Resolver::value_binary(const ast::Expr& e) {
     return {};
   }
   if (e.op >= BinaryOp::BitAnd && e.op <= BinaryOp::Shr && is_float) {
+    Help help{"convert it first", fmt::format("i32({})", text_of(e.args[0].where))};
+    if (e.op == BinaryOp::BitXor) // other languages bind it more closely than `*`
+      help = {"a power is", fmt::format("pow({}, {})", text_of(operand_beside(e.args[0], true)),
+                                        text_of(operand_beside(e.args[1], false)))};
     report_.error(code::kFloatBits, e.where,
                   fmt::format("`{}` needs integers, this is a float", scalar::name_of(e.op)), "",
-                  {{"convert it first", fmt::format("i32({})", text_of(e.args[0].where))}});
+                  {help});
     return {};
   }
   const bool is_floor = e.op == BinaryOp::FloorDiv || e.op == BinaryOp::Mod;
