@@ -16,11 +16,6 @@ namespace {
 // Sums of products of such numbers stay far from the ends of i64.
 constexpr int64_t kMaxIndex = 1'000'000'000'000;
 
-/// Of `(i + 1)` the text `i + 1`.
-Span inside_brackets(const ast::Expr& e) {
-  return e.kind == Kind::Binary ? Span{e.args[0].where.begin, e.args[1].where.end} : e.where;
-}
-
 } // namespace
 
 Expr Resolver::not_affine(const ast::Expr& e, Place place, const std::string& why,
@@ -165,12 +160,9 @@ Expr Resolver::affine_binary(const ast::Expr& e, Place place) {
     const std::string_view op = scalar::name_of(e.op);
     std::vector<Help> help{
         {"divide by a positive constant, for example", fmt::format("i {} 2", op)}};
-    if (!b && e.op == BinaryOp::Mod) {
-      const std::string index(text_of(inside_brackets(e.args[0]))),
-          extent(text_of(e.args[1].where));
-      help.push_back({"or, where it wraps once, in two cases",
-                      fmt::format("if {0} < {1}: x[{0}], else: x[{0} - {1}]", index, extent)});
-    }
+    if (!b && e.op == BinaryOp::Mod)
+      if (const auto cases = wrapped_cases(e.args[0], e.args[1]))
+        help.push_back({"or, where it wraps once, in two cases", *cases});
     report_.error(
         code::kDivisor, e.args[1].where,
         b ? fmt::format("`{}` by {}, which is not positive", op, *b)

@@ -119,6 +119,7 @@ private:
   Expr affine_name(const ast::Expr&, Place);
   Expr affine_call(const ast::Expr&, Place);
   Expr affine_binary(const ast::Expr&, Place);
+  std::optional<std::string> wrapped_cases(const ast::Expr& index, const ast::Expr& extent) const;
   Expr data_index(const ast::Expr&, Place);
   bool has_reduction(const ast::Expr&);
   void assume_values(const ast::Expr& binder);
