@@ -66,7 +66,8 @@ std::optional<std::vector<Expr>> Resolver::target(const ast::Statement& s, uint3
   if (const Local* local = find_local(t.name)) {
     report_.error(code::kNotATensor, t.name_where,
                   fmt::format("cannot assign to `{}`, which `let` names", t.name), "",
-                  {{"declare a temp instead", fmt::format("temp {}: f32", t.name)}},
+                  {{"declare a temp instead",
+                    fmt::format("temp {}: {}", t.name, scalar::name_of(elem_for(t.name)))}},
                   {fmt::format("It names a value since {}.", report_.line_of(local->where))});
     return std::nullopt;
   }

@@ -79,7 +79,8 @@ void Resolver::unknown_name(std::string_view name, Span where, std::optional<siz
     help.push_back({"did you mean", *meant});
   else if (rank)
     help.push_back(
-        {"declare it, for example", fmt::format("temp {}: f32{}", name, sizes_for(*rank))});
+        {"declare it, for example",
+         fmt::format("temp {}: {}{}", name, scalar::name_of(elem_for(name)), sizes_for(*rank))});
   else
     help.push_back({"declare it, for example", fmt::format("param {}", name)});
   if (assignment_ && !rank && name.size() <= 2)

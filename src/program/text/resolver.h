@@ -111,6 +111,10 @@ private:
   /// `rank`: of a tensor, how many indices it is used with.
   void unknown_name(std::string_view name, Span where, std::optional<size_t> rank = {});
   std::optional<std::string> name_meant(std::string_view name) const;
+  struct AssignedParts; // resolve_elem_for.cpp
+  /// The type that a name which is not declared should have, by what is assigned to it.
+  scalar::Elem elem_for(std::string_view name) const;
+  scalar::Elem usual_elem(bool is_float) const;
   std::string text_of(Span) const;
   std::string to_text(const Expr&) const;
 
