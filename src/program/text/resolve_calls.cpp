@@ -40,6 +40,8 @@ Value applied(UnaryOp op, Value v, Span where) {
   return v;
 }
 
+} // namespace
+
 std::vector<std::string> all_functions() {
   std::vector<std::string> all = {"pow", "min", "max",  "select", "relu",   "clamp",
                                   "fma", "sum", "prod", "argmax", "argmin", "atan2"};
@@ -47,39 +49,6 @@ std::vector<std::string> all_functions() {
     all.emplace_back(scalar::name_of(op));
   return all;
 }
-
-std::optional<std::string> function_meant(std::string_view name) {
-  static constexpr OtherWord kOthers[] = {{"fabs", "abs"},
-                                          {"fmax", "max"},
-                                          {"fmin", "min"},
-                                          {"expf", "exp"},
-                                          {"sqrtf", "sqrt"},
-                                          {"where", "select"},
-                                          {"ln", "log"},
-                                          {"float", "f32"},
-                                          {"int", "i32"},
-                                          {"double", "f64"},
-                                          {"product", "prod"},
-                                          {"power", "pow"},
-                                          {"arctan2", "atan2"},
-                                          {"clip", "clamp"},
-                                          {"log10", "log(x) / log(10)"},
-                                          {"mod", "a % b"},
-                                          {"mean", "sum(k, x[k]) / N"}};
-  if (const auto ours = word_for(name, kOthers))
-    return ours;
-  const std::vector<std::string> all = all_functions();
-  if (name.size() > 2 && name.ends_with('f')) { // C's functions of floats: fmaxf, sinf
-    const std::string_view stem = name.substr(0, name.size() - 1);
-    if (const auto ours = word_for(stem, kOthers))
-      return ours;
-    if (std::find(all.begin(), all.end(), stem) != all.end())
-      return std::string(stem);
-  }
-  return closest(name, all);
-}
-
-} // namespace
 
 bool Resolver::takes(const ast::Expr& e, size_t count) {
   if (e.args.size() == count)
@@ -194,20 +163,6 @@ Value Resolver::call(const ast::Expr& e) {
     is_bad |= !args.back();
   }
   return is_bad ? Value{} : function(e, std::move(args));
-}
-
-void Resolver::unknown_function(const ast::Expr& e) {
-  std::vector<Help> help;
-  if (is_bound(e.name))
-    help.push_back({"elements of a tensor are written", fmt::format("{}[i]", e.name)});
-  else if (const auto meant = report_.is_full() ? std::nullopt : function_meant(e.name))
-    help.push_back({"did you mean", *meant});
-  std::vector<std::string> body;
-  if (help.empty())
-    body.push_back("Functions are " + join(all_functions(), ", ") +
-                   ", and those that `def` makes.");
-  report_.error(code::kUnknownFunction, e.name_where, fmt::format("unknown function `{}`", e.name),
-                "", help, body);
 }
 
 Value Resolver::function(const ast::Expr& e, std::vector<Value> args) {

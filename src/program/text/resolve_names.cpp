@@ -7,13 +7,6 @@
 
 namespace kawara::program {
 
-std::optional<std::string> word_for(std::string_view other, std::span<const OtherWord> words) {
-  for (const auto& [theirs, ours] : words)
-    if (other == theirs)
-      return std::string(ours);
-  return std::nullopt;
-}
-
 const Resolver::Symbol* Resolver::find(std::string_view name) const {
   const auto it = symbols_.find(std::string(name));
   return it == symbols_.end() ? nullptr : &it->second;

@@ -2,11 +2,11 @@
 
 #include "program/errors.h"
 #include "program/text/ast.h"
+#include "program/text/other_words.h"
 #include "program/text/typed.h"
 
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,9 +24,8 @@ struct ScopeLoop {
   std::string shown = {};    ///< its name in the Program, where that is another
 };
 
-/// A word of another language, and what is written for it here.
-using OtherWord = std::pair<std::string_view, std::string_view>;
-std::optional<std::string> word_for(std::string_view other, std::span<const OtherWord> words);
+/// The names of the language's functions.
+std::vector<std::string> all_functions();
 
 /// Whether the loop runs upwards between bounds that depend on parameters only.
 bool has_fixed_range(const ScopeLoop&);
@@ -148,6 +147,7 @@ private:
   Value call(const ast::Expr&);
   Value function(const ast::Expr&, std::vector<Value> args);
   void unknown_function(const ast::Expr&);
+  std::string with_arguments(const std::string& pattern, const ast::Expr& call) const;
   Value cast_call(const ast::Expr&, scalar::Elem);
   Value select_of(const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise, Span);
   Value fma_of(const ast::Expr&, const std::vector<Value>& args);
