@@ -80,6 +80,13 @@ void Parser::assumptions(ast::File& file) {
 
 void Parser::params(ast::File& file) {
   do {
+    if (at_typed_name()) { // `param int N`
+      const Token type = take();
+      fail(code::kExpected, type.where, "a parameter has no type", "",
+           {{"it is an integer", fmt::format("param {}", peek().text)}});
+      panic_ = false;
+      accept("*");
+    }
     const Token name = expect_name("the name of a parameter");
     ast::ParamDecl decl{name.text, name.where, std::nullopt};
     if (accept("="))
@@ -171,29 +178,49 @@ void Parser::numerics(ast::File& file) {
 }
 
 void Parser::tensors(ast::File& file, Role role, bool is_constant) {
+  std::string_view elem; // of all names of the line, where it stands before them
   do
-    tensor(file, role, is_constant);
+    tensor(file, role, is_constant, elem);
   while (accept(","));
 }
 
-void Parser::tensor(ast::File& file, Role role, bool is_constant) {
+void Parser::tensor(ast::File& file, Role role, bool is_constant, std::string_view& elem) {
   ast::TensorDecl decl;
   decl.role = role;
   decl.is_constant = is_constant;
+  if (at_typed_name()) {
+    elem = elem_at(0);
+    decl.elem_where = take().where;
+    decl.is_bad = accept("*");
+  }
   const Token name = expect_name("the name of a tensor");
   if (panic_)
     return;
   decl.name = name.text;
   decl.where = name.where;
-  if (at(",") || at(TokenKind::Newline)) {
+  if (!elem.empty() && !at(":")) {
+    decl.elem = elem;
+    if (decl.elem_where.is_nowhere())
+      decl.elem_where = name.where;
+    tensor_of_type(decl);
+    file.tensors.push_back(std::move(decl));
+    return;
+  }
+  if (at(",") || at("[") || at(TokenKind::Newline)) {
+    const uint32_t begin = peek().where.begin;
+    const bool has_shape = accept("[");
+    if (has_shape)
+      decl.shape = list("]", false);
+    const std::string shape =
+        has_shape ? report_.source()->text.substr(begin, last_end_ - begin) : "[N]";
     fail(code::kExpected, name.where, fmt::format("`{}` has no element type", name.text), "",
-         {{"write, for example", fmt::format("{}: f32[N]", name.text)}});
+         {{"write, for example", fmt::format("{}: f32{}", name.text, shape)}});
   }
   expect(":", "before the element type");
   if (!panic_ && at(TokenKind::Name)) {
-    const Token elem = take();
-    decl.elem = elem.text;
-    decl.elem_where = elem.where;
+    const Token type = take();
+    decl.elem = type.text;
+    decl.elem_where = type.where;
   } else {
     fail_expected("an element type such as `f32`");
   }

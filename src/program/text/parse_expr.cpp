@@ -228,6 +228,8 @@ ast::Expr Parser::atom() {
   }
   if (at(TokenKind::Name))
     return name_or_call();
+  if (at_cast())
+    return cast();
   if (!accept("(")) {
     fail_expected("an expression");
     return {};

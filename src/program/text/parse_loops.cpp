@@ -208,6 +208,8 @@ void Parser::not_a_statement(const Token& first) {
             fmt::format("{}[{}]", first.text,
                         report_.source()->text.substr(begin, peek(close).where.begin - begin))};
   }
+  if (at_typed_name())
+    help = {"a tensor is declared", fmt::format("temp {}: {}[N]", peek(1).text, elem_at(0))};
   fail(code::kNotAStatement, first.where,
        fmt::format("`{}` does not start a statement", first.text), "", {help});
   skip_line();
@@ -263,6 +265,8 @@ void Parser::assignment(std::vector<ast::Statement>& out) {
     skip_block();
     return;
   }
+  if (at_typed_name() && peek(2).is("="))
+    return typed_value(out);
   if (is_plain_word)
     return not_a_statement(first);
   s.target = name_or_call();

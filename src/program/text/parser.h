@@ -52,7 +52,7 @@ private:
   void function_body(ast::FunctionDecl&, Span header);
   void function_line(ast::FunctionDecl&);
   void tensors(ast::File&, Role, bool is_constant);
-  void tensor(ast::File&, Role, bool is_constant);
+  void tensor(ast::File&, Role, bool is_constant, std::string_view& elem);
   void numerics(ast::File&);
 
   // Statements (parse_loops.cpp).
@@ -88,6 +88,14 @@ private:
   ast::Expr node(ast::Kind, uint32_t begin, std::vector<ast::Expr> args);
   ast::Expr binary(scalar::BinaryOp, ast::Expr lhs, ast::Expr rhs);
   bool enter(Span where);
+
+  // Declarations and casts as C has them (parse_types_first.cpp).
+  std::string_view elem_at(size_t ahead) const;
+  bool at_typed_name() const;
+  void tensor_of_type(ast::TensorDecl&);
+  void typed_value(std::vector<ast::Statement>&);
+  bool at_cast() const;
+  ast::Expr cast();
 
   Tokens tokens_;
   Report& report_;
