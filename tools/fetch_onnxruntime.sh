@@ -16,16 +16,18 @@ aarch64) inside=package/bin/napi-v6/linux/arm64/libonnxruntime.so.1 ;;
 esac
 mkdir -p "$2"
 to=$(CDPATH='' cd -- "$2" && pwd)
-[ ! -f "$to/libonnxruntime.so.1" ] || exit 0
+library=$to/libonnxruntime.so.1
+[ ! -f "$library" ] || { echo "$library is there"; exit 0; }
 address=https://registry.npmjs.org/onnxruntime-node/-/onnxruntime-node-$version.tgz
 part=$to/onnxruntime.part
 trap 'rm -f "$part" "$to/libonnxruntime.part"' EXIT
+echo "fetching ONNX Runtime $version for $1, 110 MB, from $address"
 failed() {
   echo "$address could not be fetched; without certificates: apt-get install ca-certificates" >&2
   exit 1
 }
 if command -v curl >/dev/null 2>&1; then
-  curl -sS -f -o "$part" "$address" || failed
+  curl -f -# -o "$part" "$address" || failed
 elif command -v wget >/dev/null 2>&1; then
   wget -nv -O "$part" "$address" || failed
 else
@@ -35,4 +37,5 @@ fi
 [ "$(sha512sum <"$part" | cut -d' ' -f1)" = "$sum" ] ||
   { echo "$address is not what it was" >&2; exit 1; }
 tar -xzOf "$part" "$inside" >"$to/libonnxruntime.part"
-mv "$to/libonnxruntime.part" "$to/libonnxruntime.so.1"
+mv "$to/libonnxruntime.part" "$library"
+echo "$library"
