@@ -24,11 +24,13 @@ function Plans({ nest }) {
   );
 }
 
+let theatres = 0; // each is a landmark with a name of its own
+
 function Theatre({ report }) {
   const element = useRef(null);
   useEffect(() => {
     const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    const mounted = mount(element.current, report.theatre, { report, reducedMotion: isStill });
+    const mounted = mount(element.current, report.theatre, { report, reducedMotion: isStill, name: `theatre ${++theatres}` });
     return () => { if (typeof mounted === 'function') mounted(); else mounted?.remove?.(); };
   }, [report.theatre]);
   return <div class="theatre" ref={element} />;

@@ -37,7 +37,7 @@ class Theatre {
     this.unit = 'access';
     this.speed = 5; // a power of two of accesses per second
     this.isPlaying = false;
-    this.element = el('section', { class: 'th', tabindex: '0', 'aria-label': 'theatre: two schedules on one clock', onkeydown: (event) => this.#key(event) });
+    this.element = el('section', { class: 'th', tabindex: '0', 'aria-label': `${options.name ?? 'theatre'}: two schedules on one clock`, onkeydown: (event) => this.#key(event) });
     this.element.append(el('style', {}, STYLE), this.#about(), this.#transport(), this.#race(), this.#settings(), this.#lanes(), this.#foot());
     element.append(this.element);
     this.scheme = typeof matchMedia === 'function' ? matchMedia('(prefers-color-scheme: dark)') : null;
