@@ -17,6 +17,17 @@ export function expect(isTrue, what) {
   console.log(what);
 }
 
+/** Expects what becomes true within ten seconds: the page draws what a key changes a little later. */
+export async function eventually(holds, what) {
+  const end = performance.now() + 10_000;
+  let isTrue = await holds();
+  while (!isTrue && performance.now() < end) {
+    await new Promise(resolve => setTimeout(resolve, 20));
+    isTrue = await holds();
+  }
+  expect(isTrue, what);
+}
+
 const kFlags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
 

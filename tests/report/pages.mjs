@@ -2,7 +2,7 @@
 // names that would be markup elsewhere, soon there, and not large.
 
 import { readFileSync, statSync } from 'node:fs';
-import { accessible, expect, failures, launch, pathOf, visit, withReport } from './browser.mjs';
+import { accessible, eventually, expect, failures, launch, pathOf, visit, withReport } from './browser.mjs';
 import { hostileNames, modelReport } from './made_report.mjs';
 
 const kSoon = 1000, kProgramBytes = 500e3, kModelBytes = 1.5e6, kHostileNames = 10_000;
@@ -49,9 +49,9 @@ for (const name of ['gemm.html', 'large.html']) {
 for (const name of ['hostile.html', 'many.html'])
   await visit(context, name, async (page, what) => {
     await page.keyboard.press('/');
+    await page.waitForSelector('dialog[open] input');
     await page.keyboard.type('<img');
-    await page.waitForTimeout(200);
-    expect(await page.locator('#search-found li').count() > 0, `${what}: the search finds no name`);
+    await eventually(async () => await page.locator('#search-found li').count() > 0, `${what}: the search finds no name`);
     await page.keyboard.press('Enter');
     await page.evaluate(() => document.querySelectorAll('button.more, summary').forEach(each => each.click()));
     await page.waitForTimeout(300);
@@ -78,20 +78,22 @@ await visit(context, 'gemm.html', async (page, what) => {
   }
   for (const section of ['limits', 'bytes', 'schedule', 'energy', 'machine', 'what-if']) expect(seen.has(section), `${what}: Tab does not come to ${section}`);
   await page.keyboard.press('?');
-  expect(await page.locator('dialog[open]').count() === 1, `${what}: ? shows no keys`);
+  await eventually(async () => await page.locator('dialog[open]').count() === 1, `${what}: ? shows no keys`);
   await page.keyboard.press('Escape');
+  await eventually(async () => await page.locator('dialog[open]').count() === 0, `${what}: Escape closes no dialog`);
   await page.keyboard.press('j');
   await page.keyboard.press('j');
-  expect(await page.evaluate(() => document.activeElement.tagName) === 'SECTION', `${what}: j goes to no section`);
+  await eventually(async () => await page.evaluate(() => document.activeElement.tagName) === 'SECTION', `${what}: j goes to no section`);
   const before = await textOf(page, '.tile .value');
   await page.keyboard.press('w');
   await page.keyboard.press('Enter');
+  await page.waitForSelector('.what-if input[type=range]');
   await page.keyboard.press('Tab');
   for (let k = 0; k < 8; ++k) await page.keyboard.press('ArrowLeft');
-  expect(await textOf(page, '.tile .value') !== before, `${what}: peaks four times lower change no time`);
-  expect(await page.locator('p.changed').count() === 1, `${what}: does not say that the machine is another`);
+  await eventually(async () => await textOf(page, '.tile .value') !== before, `${what}: peaks four times lower change no time`);
+  await eventually(async () => await page.locator('p.changed').count() === 1, `${what}: does not say that the machine is another`);
   await page.locator('.what-if button', { hasText: 'as it is' }).click();
-  expect(await textOf(page, '.tile .value') === before, `${what}: the machine as it is has other figures than before`);
+  await eventually(async () => await textOf(page, '.tile .value') === before, `${what}: the machine as it is has other figures than before`);
   await accessible(page, `${what}, sliders`);
 });
 
@@ -99,17 +101,16 @@ await visit(context, 'large.html', async (page, what) => {
   await page.waitForSelector('#fusion canvas');
   await page.locator('#fusion .surface').focus();
   for (const key of ['ArrowRight', 'ArrowRight', 'Enter']) await page.keyboard.press(key);
-  await page.waitForTimeout(300);
-  expect(await page.locator('#fusion .card h3').count() === 1, `${what}: arrows select nothing in the graph`);
+  await eventually(async () => await page.locator('#fusion .card h3').count() === 1, `${what}: arrows select nothing in the graph`);
   const first = await textOf(page, '#time figcaption');
   await page.locator('#time .surface').focus();
   await page.keyboard.press('ArrowRight');
-  expect(await textOf(page, '#time figcaption') !== first, `${what}: arrows select nothing in the timeline`);
+  await eventually(async () => await textOf(page, '#time figcaption') !== first, `${what}: arrows select nothing in the timeline`);
   await page.locator('#arena .surface').focus();
   await page.keyboard.press('ArrowRight');
-  expect((await textOf(page, '#arena figcaption')).includes('steps 1 to 2'), `${what}: arrows select nothing in memory`);
+  await eventually(async () => (await textOf(page, '#arena figcaption')).includes('steps 1 to 2'), `${what}: arrows select nothing in memory`);
   await page.locator('#fusion input[type=range]').fill('0');
-  expect((await textOf(page, '#fusion .fusion-numbers')).startsWith('operators as written'), `${what}: the slider shows no operators`);
+  await eventually(async () => (await textOf(page, '#fusion .fusion-numbers')).startsWith('operators as written'), `${what}: the slider shows no operators`);
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('button', { hasText: 'Chrome trace' }).click()]);
   const spans = JSON.parse(readFileSync(await download.path(), 'utf8')).traceEvents.filter(event => event.ph === 'X');
   expect(spans.length === 72 && spans.every((span, k) => k === 0 || span.ts >= spans[k - 1].ts + spans[k - 1].dur - 1e-6), `${what}: spans of the trace overlap`);

@@ -18,7 +18,7 @@ try {
   playwright = require('playwright-core');
   axe = require.resolve('axe-core');
 } catch {
-  skip('playwright-core and axe-core are not there: npm ci in tools/report');
+  skip('playwright-core and axe-core are not there: run tests/report/report.py first, or npm ci in tools/report');
 }
 const gallery = path.resolve(process.argv[2]);
 const browser = await playwright.chromium.launch({
