@@ -145,9 +145,19 @@ Exprs SymbolicOperators::broadcast(const Exprs& a, const Exprs& b) {
       result.push_back(x);
       continue;
     }
+    // What was chosen for two extents stays: both sides of a rule mostly combine the same ones.
+    const auto known = std::find_if(longer_.begin(), longer_.end(), [&](const auto& chosen) {
+      return (z3::eq(chosen.first, x) && z3::eq(chosen.second, y)) ||
+             (z3::eq(chosen.first, y) && z3::eq(chosen.second, x));
+    });
+    if (known != longer_.end()) {
+      result.push_back(known->first);
+      continue;
+    }
     const size_t which = choose_(3);
     require(which == 0 ? x == y : which == 1 ? x == 1 && y != 1 : y == 1 && x != 1);
     result.push_back(which == 1 ? y : x);
+    longer_.emplace_back(result.back(), which == 1 ? x : y);
   }
   return result;
 }

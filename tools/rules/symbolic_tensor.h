@@ -79,6 +79,8 @@ private:
 
   Prover& prover_;
   Chooser choose_;
+  /// Extents broadcast together, the result's first.
+  std::vector<std::pair<z3::expr, z3::expr>> longer_;
   /// Folds that have a name, as tensors of unknown elements.
   std::vector<std::pair<SymbolicTensor, SymbolicTensor>> names_;
 };
