@@ -401,16 +401,18 @@ private:
         throw Stop{place(buffer, std::vector{flat}) + " is out of bounds"};
       return flat;
     }
-    std::vector<int64_t> spot;
+    const auto index = [&](size_t d) { return at[d].size() == 1 ? at[d][0].i : at[d][lane].i; };
     int64_t element = 0;
-    bool is_inside = true;
     for (size_t d = 0; d < at.size(); ++d) {
-      spot.push_back(at[d].size() == 1 ? at[d][0].i : at[d][lane].i);
-      is_inside = is_inside && spot[d] >= 0 && spot[d] < extents[d];
-      element = element * extents[d] + spot[d];
+      const int64_t here = index(d);
+      if (here < 0 || here >= extents[d]) {
+        std::vector<int64_t> spot(at.size());
+        for (size_t k = 0; k < at.size(); ++k)
+          spot[k] = index(k);
+        throw Stop{place(buffer, spot) + " is out of bounds"};
+      }
+      element = element * extents[d] + here;
     }
-    if (!is_inside)
-      throw Stop{place(buffer, spot) + " is out of bounds"};
     return element;
   }
 

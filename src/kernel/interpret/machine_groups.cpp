@@ -368,10 +368,9 @@ void Machine::finish_product() {
   const program::Instruction& one = program::instruction_of(*target::find_intrinsic(s.instruction));
   const int64_t columns = one.extents[1], depth = s.steps * one.extents[2];
   const Elem sums = one.result().elem;
-  const auto operand = [&](const ElementAt& from, const std::vector<Lanes>& start,
-                           bool is_transposed, int64_t line, int64_t k) {
+  const auto operand = [&](const ElementAt& from, int64_t first, bool is_transposed, int64_t line,
+                           int64_t k) {
     const std::vector<int64_t>& extents = storage_[from.buffer].extents;
-    const int64_t first = element_of(from.buffer, start, 0);
     const int64_t width = extents.back(), rows = extents[extents.size() - 2];
     const int64_t element =
         is_transposed ? line / width * rows * width + k * width + line % width : line * width + k;
@@ -380,24 +379,32 @@ void Machine::finish_product() {
   };
   const int64_t x = thread_ % kFragmentX, y = thread_ / kFragmentX % kFragmentY,
                 warp = thread_ % threads_of_block_ / (kFragmentX * kFragmentY) % kWarpsOfGroup;
+  const int64_t a = s.is_a_private ? 0 : element_of(s.a.buffer, t.product_operands[0], 0);
+  const int64_t b = element_of(s.b.buffer, t.product_operands[1], 0);
+  // Four neighbouring elements are two rows of two columns: what they share is read once.
+  std::array<std::vector<Value>, 2> left, right;
   for (int64_t element = 0; element < columns / 2; ++element) {
-    const int64_t row = 16 * warp + element / 2 % 2 * 8 + y;
+    const int64_t half = element / 2 % 2, row = 16 * warp + half * 8 + y;
     const int64_t column = element / 4 * 8 + 2 * x + element % 2;
+    if (element % 4 == 0)
+      right = {};
     // Of elements past the end of a tensor nobody wrote a first value; nobody reads their sum
     // either.
     if (!s.starts_at_zero && !storage_[s.c].is_written.at(static_cast<size_t>(element)))
       continue;
+    auto& of_row = left[static_cast<size_t>(half)];
+    auto& of_column = right[static_cast<size_t>(element % 2)];
+    for (auto k = static_cast<int64_t>(of_row.size()); k < depth; ++k)
+      of_row.push_back(s.is_a_private ? private_operand(s, row, k)
+                                      : operand(s.a, a, s.is_a_transposed, row, k));
+    for (auto k = static_cast<int64_t>(of_column.size()); k < depth; ++k)
+      of_column.push_back(operand(s.b, b, s.is_b_transposed, column, k));
     Value sum = s.starts_at_zero ? zero(sums) : read(s.c, element);
-    for (int64_t k = 0; k < depth; ++k) {
-      const Value left = s.is_a_private
-                             ? private_operand(s, row, k)
-                             : operand(s.a, t.product_operands[0], s.is_a_transposed, row, k);
-      const Value right = operand(s.b, t.product_operands[1], s.is_b_transposed, column, k);
+    for (size_t k = 0; k < of_row.size(); ++k)
       sum = scalar::is_float(sums)
-                ? algebra_.apply_fma(sums, left, right, sum)
+                ? algebra_.apply_fma(sums, of_row[k], of_column[k], sum)
                 : algebra_.reduce(ReduceOp::Sum, sums, sum,
-                                  algebra_.reduce(ReduceOp::Prod, sums, left, right));
-    }
+                                  algebra_.reduce(ReduceOp::Prod, sums, of_row[k], of_column[k]));
     write(s.c, element, sum);
   }
   t.products.erase(t.products.begin());

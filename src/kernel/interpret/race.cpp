@@ -23,11 +23,23 @@ void RaceDetector::meet(int64_t first, int64_t count) {
   iterate(loop.now.iteration);
 }
 
+RaceDetector::Touch& RaceDetector::touch_of(Running& loop, uint64_t key) {
+  const uint64_t number = key / kPage;
+  if (number != loop.last_number) {
+    auto& page = loop.pages[number];
+    if (!page)
+      page = std::make_unique<std::array<Touch, kPage>>();
+    loop.last_number = number;
+    loop.last = page.get();
+  }
+  return (*loop.last)[key % kPage];
+}
+
 std::optional<Race> RaceDetector::touch(uint64_t storage, int64_t element, bool is_write) {
   constexpr uint64_t kElementBits = 40;
   const uint64_t key = (storage << kElementBits) | static_cast<uint64_t>(element);
   for (Running& loop : loops_) {
-    Touch& seen = loop.elements[key];
+    Touch& seen = touch_of(loop, key);
     const auto clash = [&](const std::optional<Moment>& who) -> std::optional<Race> {
       if (who && !who->comes_before(loop.now))
         return Race{loop.var, who->iteration, loop.now.iteration};

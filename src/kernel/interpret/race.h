@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -43,6 +45,7 @@ private:
   struct Touch {
     std::optional<Moment> writer, reader, other_reader; ///< readers that come not before each other
   };
+  static constexpr size_t kPage = 32;
   struct Group {
     int64_t count = 0, meetings = 0;
   };
@@ -50,8 +53,12 @@ private:
     uint32_t var = 0;
     Moment now;
     std::map<int64_t, Group> groups; ///< that have met, by the first
-    std::unordered_map<uint64_t, Touch> elements;
+    /// Touches of neighbouring elements, by the number of their page.
+    std::unordered_map<uint64_t, std::unique_ptr<std::array<Touch, kPage>>> pages;
+    uint64_t last_number = UINT64_MAX; ///< of the page that was touched last
+    std::array<Touch, kPage>* last = nullptr;
   };
+  static Touch& touch_of(Running&, uint64_t key);
   std::vector<Running> loops_;
 };
 
