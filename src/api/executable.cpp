@@ -96,9 +96,12 @@ void refuse_unknown(const program::Program& program,
     if (t.role != Role::Temp)
       known.push_back(t.name);
   for (const auto& [name, data] : given)
-    if (visible_tensor(program, name) == nullptr)
+    if (visible_tensor(program, name) == nullptr) {
+      const auto meant = closest(name, known);
       api::raise({error("K0407", "no input, output or inout is called `" + name + "`",
-                        "The program has " + join(known, ", ") + ".", "")});
+                        "The program has " + join(known, ", ") + ".",
+                        meant ? "did you mean `" + *meant + "`?" : "")});
+    }
 }
 
 /// Pointers in the order of the call, after all checks.

@@ -44,6 +44,14 @@ bool is_float8(Elem elem) { return elem == Elem::F8E4M3 || elem == Elem::F8E5M2;
 int64_t bytes_of(Elem elem) { return facts(elem).bytes; }
 std::string_view name_of(Elem elem) { return facts(elem).name; }
 
+std::string numpy_name(std::string_view name) {
+  if (name == "bool")
+    return "bool_";
+  if (name.find_first_not_of("0123456789", 1) != std::string_view::npos)
+    return "";
+  return (name[0] == 'f' ? "float" : name[0] == 'i' ? "int" : "uint") + std::string(name.substr(1));
+}
+
 std::optional<Elem> elem_from_name(std::string_view name) {
   for (size_t i = 0; i < kFacts.size(); ++i)
     if (kFacts[i].name == name)

@@ -44,6 +44,8 @@ bool is_unsigned(Elem); ///< an integer without negative values
 bool is_float8(Elem);
 int64_t bytes_of(Elem);
 std::string_view name_of(Elem); ///< "f32", "bool"
+/// What NumPy calls the type of this name: "float32", "bool_"; empty where it has none such.
+std::string numpy_name(std::string_view name);
 std::optional<Elem> elem_from_name(std::string_view);
 std::string to_string(Type); ///< "f32", "f32x4"
 

@@ -17,27 +17,25 @@
 namespace kawara::tools {
 
 Result<std::pair<std::string, std::string>, Diagnostic>
-binding_of(const std::string& option, const std::string& text, Names names) {
+binding_of(const std::string& option, const std::string& text, Names names,
+           const std::vector<std::string>& tensors) {
   const size_t equals = names == Names::OfModel ? text.rfind('=') : text.find('=');
   if (equals != std::string::npos && equals != 0 && equals + 1 < text.size())
     return std::pair{text.substr(0, equals), text.substr(equals + 1)};
+  if (tensors.size() == 1 && !text.empty() && equals == std::string::npos)
+    return std::pair{tensors.front(), text};
   Diagnostic d;
   d.code = "K0434";
   d.headline = "`" + option + " " + text + "` does not name a tensor and a file";
-  d.help.push_back({"for example",
-                    option + " " +
-                        (equals == 0                   ? "A=a.npy"
-                         : equals == std::string::npos ? "NAME=" + printable(text)
-                                                       : printable(text) + "FILE.npy"),
-                    false});
+  d.help.push_back(
+      {"for example",
+       option + " " +
+           (equals == 0 ? "A=a.npy"
+            : equals == std::string::npos
+                ? (tensors.empty() ? "NAME" : printable(tensors.front())) + "=" + printable(text)
+                : printable(text) + "FILE.npy"),
+       false});
   return fail(std::move(d));
-}
-
-Result<std::pair<std::string, std::string>, Diagnostic>
-output_binding_of(const std::string& text, Names names, const std::vector<std::string>& outputs) {
-  if (outputs.size() == 1 && !text.empty() && text.find('=') == std::string::npos)
-    return std::pair{outputs.front(), text};
-  return binding_of("--output", text, names);
 }
 
 Diagnostic no_member(const std::string& name, const std::string& path) {
@@ -66,6 +64,10 @@ Parsed<program::Arrays> read_arrays(const program::Program& program,
   program::Arrays arrays;
   Diagnostics errors;
   std::map<std::string, std::string> named; ///< one by one, which goes before what an .npz file has
+  std::vector<std::string> inputs;
+  for (const program::Tensor& each : program.tensors)
+    if ((each.role == program::Role::Input || each.role == program::Role::Inout) && !each.is_hidden)
+      inputs.push_back(each.name);
   for (const std::string& text : bindings) {
     if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
       auto all = run::read_npz(text);
@@ -75,7 +77,7 @@ Parsed<program::Arrays> read_arrays(const program::Program& program,
         errors.push_back(std::move(all).error());
       continue;
     }
-    const auto binding = binding_of("--input", text, Names::OfProgram);
+    const auto binding = binding_of("--input", text, Names::OfProgram, inputs);
     if (!binding) {
       errors.push_back(binding.error());
       continue;

@@ -16,14 +16,11 @@ namespace kawara::tools {
 /// a `=`.
 enum class Names : uint8_t { OfProgram, OfModel };
 
-/// NAME and FILE of `--input NAME=FILE` or `--output NAME=FILE`. Refuses text that has no such two
-/// (K0434).
-Result<std::pair<std::string, std::string>, Diagnostic> binding_of(const std::string& option,
-                                                                   const std::string& text, Names);
-
-/// The same of `--output`, where FILE alone is for the only one of these outputs.
+/// NAME and FILE of `--input NAME=FILE` or `--output NAME=FILE`; FILE alone is for the only one of
+/// the tensors that may be named. Refuses text that has no such two (K0434).
 Result<std::pair<std::string, std::string>, Diagnostic>
-output_binding_of(const std::string& text, Names, const std::vector<std::string>& outputs);
+binding_of(const std::string& option, const std::string& text, Names,
+           const std::vector<std::string>& tensors);
 
 /// The number that stands instead of a path (text_values.h), the array in a .npy or .csv file, or
 /// the member of that name in a .npz file. Refuses what cannot be read, and a file without such a

@@ -31,7 +31,10 @@ Diagnostic bad_size(const std::string& text) {
   const size_t digits = text.find_first_of("0123456789", text.find('='));
   if (digits != std::string::npos && text.size() - digits > kMostDigits)
     d.body.push_back("This number is too large.");
-  d.help.push_back({"for example", "-p N=1024,M=64", false});
+  const bool is_name = !text.empty() && text.find_first_of("=0123456789") != 0 &&
+                       text.find('=') == std::string::npos;
+  d.help.push_back(
+      {"for example", "-p " + (is_name ? printable(text) + "=1024" : "N=1024,M=64"), false});
   return d;
 }
 

@@ -55,7 +55,7 @@ Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelR
       KAWARA_TRY([[maybe_unused]] const Done done, run::write_npz_tensors(text, all));
       continue;
     }
-    KAWARA_TRY(const auto binding, output_binding_of(text, Names::OfModel, run.names));
+    KAWARA_TRY(const auto binding, binding_of("--output", text, Names::OfModel, run.names));
     const auto at = std::find(run.names.begin(), run.names.end(), binding.first);
     const auto k = static_cast<size_t>(at - run.names.begin());
     if (at == run.names.end() || !results[k].tensor)
@@ -117,7 +117,7 @@ std::optional<Diagnostic> unknown_result(const ModelOptions& options,
                                          const std::vector<std::string>& names) {
   std::vector<std::string> asked = options.printed;
   for (const std::string& text : options.outputs)
-    if (const auto binding = output_binding_of(text, Names::OfModel, names);
+    if (const auto binding = binding_of("--output", text, Names::OfModel, names);
         binding && text.find('=') != std::string::npos)
       asked.push_back(binding->first);
   for (const std::string& name : asked)

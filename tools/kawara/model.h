@@ -65,13 +65,13 @@ void use_tuned(driver::Model&, const CommonOptions&);
 /// What the database has for programs on that machine; empty without a database.
 driver::KnownSchedule tuned_schedules(const CommonOptions&, const schedule::Environment&);
 
-/// What is declared of an input, if there is one of that name.
-using DeclaredType = std::function<std::optional<graph::ValueType>(const std::string& name)>;
+/// What is declared of each input.
+using DeclaredInputs = std::vector<std::pair<std::string, graph::ValueType>>;
 /// ... of this graph.
-DeclaredType declared_types(const graph::Graph&);
+DeclaredInputs declared_inputs(const graph::Graph&);
 /// The arrays that `--input NAME=FILE` names, and the numbers in `--input NAME=NUMBER`.
 Result<std::map<std::string, run::Datum>, Diagnostic>
-read_bindings(const std::vector<std::string>& bindings, const DeclaredType&);
+read_bindings(const std::vector<std::string>& bindings, const DeclaredInputs&);
 
 /// A model that has run once.
 struct ModelRun {

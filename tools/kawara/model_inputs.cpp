@@ -70,25 +70,28 @@ Result<std::map<std::string, Datum>, Diagnostic> read_model_inputs(const driver:
                                                                    const GivenInputs& given) {
   const graph::Graph& graph = model.graph();
   KAWARA_TRY(const driver::InputSizes sizes, input_sizes(given));
-  KAWARA_TRY(auto data, read_bindings(given.files, declared_types(graph)));
+  KAWARA_TRY(auto data, read_bindings(given.files, declared_inputs(graph)));
   return model.inputs_for(std::move(data), sizes);
 }
 
-DeclaredType declared_types(const graph::Graph& graph) {
-  return [&graph](const std::string& name) {
-    std::optional<graph::ValueType> declared;
-    for (const graph::ValueId id : graph.inputs)
-      if (graph.values[id].name == name)
-        declared = graph.values[id].type;
-    return declared;
-  };
+DeclaredInputs declared_inputs(const graph::Graph& graph) {
+  DeclaredInputs all;
+  for (const graph::ValueId id : graph.inputs)
+    all.emplace_back(graph.values[id].name, graph.values[id].type);
+  return all;
 }
 
 Result<std::map<std::string, Datum>, Diagnostic>
-read_bindings(const std::vector<std::string>& bindings, const DeclaredType& types) {
+read_bindings(const std::vector<std::string>& bindings, const DeclaredInputs& known_inputs) {
+  std::vector<std::string> names;
+  std::map<std::string, graph::ValueType> types;
+  for (const auto& [name, type] : known_inputs) {
+    names.push_back(name);
+    types.emplace(name, type);
+  }
   const run::DeclaredTypes declared = [&](const std::string& name) {
-    const auto type = types(name);
-    return type ? type->elem : std::nullopt;
+    const auto at = types.find(name);
+    return at == types.end() ? std::nullopt : at->second.elem;
   };
   std::map<std::string, Datum> inputs;
   std::map<std::string, std::string> named; ///< one by one, which goes before what an .npz file has
@@ -99,15 +102,15 @@ read_bindings(const std::vector<std::string>& bindings, const DeclaredType& type
         inputs.try_emplace(name, Datum{std::move(tensor), false, {}});
       continue;
     }
-    KAWARA_TRY(const auto binding, binding_of("--input", text, Names::OfModel));
+    KAWARA_TRY(const auto binding, binding_of("--input", text, Names::OfModel, names));
     const auto& [name, path] = binding;
     if (const auto [known, is_new] = named.insert(binding); !is_new)
       return fail(given_twice("--input", name, {known->second, path}));
-    const auto type = types(name);
-    if (const auto input = type ? declared_input(*type) : std::nullopt;
+    const auto type = types.find(name);
+    if (const auto input = type != types.end() ? declared_input(type->second) : std::nullopt;
         input && (is_value(path) || path.ends_with(".csv"))) {
       KAWARA_TRY(const program::Array array, read_array(name, path, *input));
-      inputs[name] = {tensor_from_array(array, *type->elem), false, {}};
+      inputs[name] = {tensor_from_array(array, *type->second.elem), false, {}};
       continue;
     }
     if (!path.ends_with(".npz")) {

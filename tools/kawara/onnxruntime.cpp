@@ -100,8 +100,7 @@ Result<Done, Diagnostic> require_onnxruntime(const std::string& folder) {
   return fail(no_onnxruntime(
       "there is no ONNX Runtime to compare with",
       "libonnxruntime.so.1 is neither in the folder of --peers nor where the system looks.",
-      "get it with `tools/fetch_onnxruntime.sh aarch64 FOLDER` (or x86_64) and add --peers "
-      "FOLDER"));
+      "get it with `tools/fetch_onnxruntime.sh $(uname -m) FOLDER` and add --peers FOLDER"));
 }
 
 Result<OnnxRuntime, Diagnostic>

@@ -112,13 +112,31 @@ std::string file_of(const CLI::App& command) {
   return file == nullptr || file->results().empty() ? "" : file->results().front();
 }
 
+/// `-p N 4` as it was meant: `N=4`. The number was taken for FILE, or is left over.
+std::optional<std::string> size_in_two_words(const CLI::App& command,
+                                             const std::vector<std::string>& words) {
+  const CLI::Option* sizes = command.get_option_no_throw("-p");
+  const std::string file = file_of(command);
+  const std::string& number = is_number(file) ? file : words.front();
+  if (sizes == nullptr || !is_number(number))
+    return std::nullopt;
+  for (const std::string& name : sizes->results())
+    if (name.find('=') == std::string::npos)
+      return name + "=" + number;
+  return std::nullopt;
+}
+
 Diagnostic one_too_many(const CLI::App& command, const std::vector<std::string>& words) {
   const std::string& word = words.front();
   const size_t equals = word.find('=');
   const bool is_size =
       equals != std::string::npos && is_number(std::string_view(word).substr(equals + 1));
   Diagnostic d = usage("`" + spelled(command) + "` does not expect `" + printable(word) + "`");
-  if (is_size && has_option(command, "-p")) {
+  if (const auto size = size_in_two_words(command, words)) {
+    d = usage("`-p " + size->substr(0, size->find('=')) + "` gives no size");
+    d.body.push_back("A size is a name, `=` and a whole number, in one word.");
+    d.help.push_back({"write", "-p " + *size, false});
+  } else if (is_size && has_option(command, "-p")) {
     std::vector<std::string> sizes;
     for (const std::string& each : words)
       if (const size_t at = each.find('=');

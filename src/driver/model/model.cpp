@@ -46,8 +46,15 @@ std::optional<Diagnostic> check_input(const Graph& graph, ValueId id, const Datu
   if (given.is_sequence || !given.tensor)
     return std::nullopt;
   const Shape& shape = given.tensor.shape();
-  const bool has_type = !type.elem || *type.elem == given.tensor.type();
-  if (!has_type || (type.shape && type.shape->size() != shape.size()))
+  if (type.elem && *type.elem != given.tensor.type()) {
+    Diagnostic d = unusable_input(graph, value.name, given, type, "");
+    if (const std::string in_numpy = scalar::numpy_name(graph::name_of(*type.elem));
+        !in_numpy.empty())
+      d.help = {
+          {"convert it in NumPy", printable(value.name) + ".astype(np." + in_numpy + ")", false}};
+    return d;
+  }
+  if ((type.shape && type.shape->size() != shape.size()))
     return unusable_input(graph, value.name, given, type, "");
   for (size_t k = 0; type.shape && k < shape.size(); ++k) {
     const graph::Dim& dim = (*type.shape)[k];
@@ -64,12 +71,13 @@ std::optional<Diagnostic> check_input(const Graph& graph, ValueId id, const Datu
   return std::nullopt;
 }
 
-Diagnostic wrong_name(const Graph& graph, std::string headline) {
+Diagnostic wrong_name(const Graph& graph, std::string headline, const std::string& given = {}) {
   std::vector<std::string> names;
   for (const ValueId id : graph.inputs)
     names.push_back(printable(graph.values[id].name));
+  const auto meant = closest(given, names);
   return graph::model_error("K0520", std::move(headline), names_text("The model", "input", names),
-                            "");
+                            meant ? "did you mean `" + *meant + "`?" : "");
 }
 
 Diagnostic out_of_memory(const Graph& graph) {
@@ -257,7 +265,7 @@ Result<std::vector<Datum>, Diagnostic> ordered_inputs(const Graph& graph,
   for (const auto& [name, datum] : inputs)
     if (std::none_of(graph.inputs.begin(), graph.inputs.end(),
                      [&, &n = name](ValueId id) { return graph.values[id].name == n; }))
-      return fail(wrong_name(graph, "no input is called `" + printable(name) + "`"));
+      return fail(wrong_name(graph, "no input is called `" + printable(name) + "`", name));
   return data;
 }
 

@@ -72,6 +72,7 @@ private:
       const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
       if (is_known && size >= 0)
         continue;
+      const auto meant = is_known ? std::nullopt : closest(name, known);
       return graph::model_error(
           "K0569",
           fmt::format("`{}` cannot have {} = {}", printable(graph_.name), printable(name), size),
@@ -80,7 +81,7 @@ private:
           : known.size() == 1
               ? "The only symbol in the shapes of its inputs is " + printable(known.front()) + "."
               : "The symbols in the shapes of its inputs are " + printable(join(known, ", ")) + ".",
-          "");
+          meant ? "did you mean `" + printable(*meant) + "`?" : "");
     }
     return std::nullopt;
   }

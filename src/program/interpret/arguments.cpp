@@ -57,57 +57,6 @@ Result<Done, Diagnostic> check_params(const Program& program, const std::vector<
   return Done{};
 }
 
-Result<std::vector<int64_t>, Diagnostic> shape_at(const Program& program, const Tensor& tensor,
-                                                  const std::vector<int64_t>& params) {
-  std::vector<int64_t> shape;
-  int64_t bytes = scalar::bytes_of(tensor.elem);
-  bool fits = true, is_negative = false;
-  for (const Expr& e : tensor.shape) {
-    const auto extent = scalar::evaluate_index(e, {}, params);
-    KAWARA_CHECK(extent, "shape of " + tensor.name);
-    shape.push_back(*extent);
-    is_negative |= *extent < 0;
-    fits = fits && *extent >= 0 && *extent <= kMostBytes &&
-           !__builtin_mul_overflow(bytes, std::max<int64_t>(*extent, 1), &bytes) &&
-           bytes <= kMostBytes;
-  }
-  if (fits)
-    return shape;
-  Diagnostic d =
-      diagnostic(program, "K0406",
-                 "tensor " + quoted(tensor.name) + " cannot have the shape " + shape_text(shape),
-                 tensor.where);
-  d.body = {
-      "That is its shape at " + params_text(program, params) +
-      (is_negative ? "; no dimension may be negative." : "; no machine has that much memory.")};
-  d.help = {{"choose other sizes, or state in the program which sizes are meant", "assume N >= 2",
-             false}};
-  return fail(d);
-}
-
-bool is_given(const Tensor& t) { return t.role == Role::Input || t.role == Role::Inout; }
-
-Diagnostic missing(const Program& program, const Tensor& tensor,
-                   const std::vector<int64_t>& shape) {
-  Diagnostic d =
-      diagnostic(program, "K0401", "no array was given for " + quoted(tensor.name), tensor.where);
-  d.label = "has the role " + std::string(name_of(tensor.role));
-  d.body = {"It needs " + std::string(scalar::name_of(tensor.elem)) + shape_text(shape) + "."};
-  d.help = {{"give one", "--input " + tensor.name + "=" + tensor.name + ".npy", false}};
-  return d;
-}
-
-/// What NumPy calls a type; empty where it has none such.
-std::string numpy_name(scalar::Elem elem) {
-  const std::string name(scalar::name_of(elem));
-  const std::string digits = name.substr(1);
-  if (name == "bool")
-    return "bool_";
-  if (name.find_first_not_of("0123456789", 1) != std::string::npos)
-    return "";
-  return (name[0] == 'f' ? "float" : name[0] == 'i' ? "int" : "uint") + digits;
-}
-
 /// "[N, 2]" as the file has it, also where sizes have been put in since; else from the program.
 /// Empty of a scalar.
 std::string declared_shape(const Program& program, const Tensor& tensor) {
@@ -123,6 +72,66 @@ std::string declared_shape(const Program& program, const Tensor& tensor) {
   for (const Expr& extent : tensor.shape)
     extents.push_back(scalar::to_string(extent, names_of(program)));
   return "[" + join(extents, ", ") + "]";
+}
+
+/// One extent as it is declared, though its parameters may be numbers by now.
+std::string declared_extent(const Program& program, const Tensor& tensor, size_t dimension) {
+  const std::string shape = declared_shape(program, tensor);
+  size_t begin = 1, found = 0;
+  int depth = 0;
+  for (size_t k = 1; k < shape.size(); ++k) {
+    depth += shape[k] == '(' ? 1 : shape[k] == ')' ? -1 : 0;
+    if (depth > 0 || (shape[k] != ',' && shape[k] != ']'))
+      continue;
+    if (found++ == dimension)
+      return std::string(trim(std::string_view(shape).substr(begin, k - begin)));
+    begin = k + 1;
+  }
+  return scalar::to_string(tensor.shape[dimension], names_of(program));
+}
+
+Result<std::vector<int64_t>, Diagnostic> shape_at(const Program& program, const Tensor& tensor,
+                                                  const std::vector<int64_t>& params) {
+  std::vector<int64_t> shape;
+  int64_t bytes = scalar::bytes_of(tensor.elem);
+  bool fits = true;
+  std::optional<size_t> negative;
+  for (const Expr& e : tensor.shape) {
+    const auto extent = scalar::evaluate_index(e, {}, params);
+    KAWARA_CHECK(extent, "shape of " + tensor.name);
+    shape.push_back(*extent);
+    if (*extent < 0 && !negative)
+      negative = shape.size() - 1;
+    fits = fits && *extent >= 0 && *extent <= kMostBytes &&
+           !__builtin_mul_overflow(bytes, std::max<int64_t>(*extent, 1), &bytes) &&
+           bytes <= kMostBytes;
+  }
+  if (fits)
+    return shape;
+  Diagnostic d =
+      diagnostic(program, "K0406",
+                 "tensor " + quoted(tensor.name) + " cannot have the shape " + shape_text(shape),
+                 tensor.where);
+  d.body = {"That is its shape at " + params_text(program, params) +
+            (negative ? "; no dimension may be negative." : "; no machine has that much memory.")};
+  if (negative)
+    d.help = {{"choose other sizes, or state in the program which sizes are meant",
+               "assume " + declared_extent(program, tensor, *negative) + " >= 0", false}};
+  else
+    d.help = {{"choose smaller sizes", "", false}};
+  return fail(d);
+}
+
+bool is_given(const Tensor& t) { return t.role == Role::Input || t.role == Role::Inout; }
+
+Diagnostic missing(const Program& program, const Tensor& tensor,
+                   const std::vector<int64_t>& shape) {
+  Diagnostic d =
+      diagnostic(program, "K0401", "no array was given for " + quoted(tensor.name), tensor.where);
+  d.label = "has the role " + std::string(name_of(tensor.role));
+  d.body = {"It needs " + std::string(scalar::name_of(tensor.elem)) + shape_text(shape) + "."};
+  d.help = {{"give one", "--input " + tensor.name + "=" + tensor.name + ".npy", false}};
+  return d;
 }
 
 Diagnostic of_other_rank(const Program& program, const Tensor& tensor, const Array& array) {
@@ -163,7 +172,7 @@ Result<Done, Diagnostic> check_given(const Program& program, const Tensor& tenso
                                   std::string(scalar::name_of(tensor.elem)),
                               tensor.where);
     d.body = {"Found " + found + ", needed " + needed + ". Arrays are not converted silently."};
-    const std::string in_numpy = numpy_name(tensor.elem);
+    const std::string in_numpy = scalar::numpy_name(scalar::name_of(tensor.elem));
     if (!in_numpy.empty())
       d.help.push_back(
           {"convert it in NumPy", tensor.name + ".astype(np." + in_numpy + ")", false});
@@ -178,11 +187,13 @@ Result<Done, Diagnostic> check_given(const Program& program, const Tensor& tenso
 
 Diagnostic unused(const Program& program, const std::string& name) {
   std::string wanted;
+  std::vector<std::string> names;
   const Tensor* same = nullptr;
   const Tensor* first_given = nullptr;
   for (const Tensor& t : program.tensors) {
     if (is_given(t)) {
       wanted += (wanted.empty() ? "" : ", ") + quoted(t.name);
+      names.push_back(t.name);
       first_given = first_given != nullptr ? first_given : &t;
     }
     if (t.name == name)
@@ -195,7 +206,11 @@ Diagnostic unused(const Program& program, const std::string& name) {
     d.label = same != nullptr ? "has the role " + std::string(name_of(same->role))
                               : "takes an array, as do all inputs and inouts";
   d.body = {wanted.empty() ? "It takes no arrays at all." : "It takes " + wanted + "."};
-  if (!wanted.empty())
+  const auto meant = closest(name, names);
+  // One letter is another name rather than a misspelt one, but for its case.
+  if (meant && (name.size() > 1 || std::tolower(name[0]) == std::tolower((*meant)[0])))
+    d.help = {{"did you mean", *meant, false}};
+  else if (!wanted.empty())
     d.help = {{"use one of these names", "", false}};
   return d;
 }

@@ -98,7 +98,7 @@ TEST(Messages, ImpossibleShape) {
             "  That is its shape at N = 1; no dimension may be negative.\n"
             "\n"
             "  help: choose other sizes, or state in the program which sizes are meant:  "
-            "assume N >= 2\n");
+            "assume N - 2 >= 0\n");
 }
 
 TEST(Messages, OutsideATensor) {

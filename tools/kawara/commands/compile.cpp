@@ -47,7 +47,7 @@ Parsed<Done> compile_model(const CompileOptions& options) {
     return gathered(model.error());
   use_tuned(*model, options);
   const graph::Graph& graph = model->graph();
-  auto given = read_bindings(options.inputs, declared_types(graph));
+  auto given = read_bindings(options.inputs, declared_inputs(graph));
   if (!given)
     return gathered(given.error());
   const auto sizes = input_sizes({{}, options.shapes, symbols});
@@ -149,13 +149,10 @@ Result<Done, Diagnostic> run_compiled_model(const ModelOptions& options) {
   if (options.checks_data)
     show_notes({"the sum over the weights is right; kernels were proved when the file was written, "
                 "by `kawara compile --verify` without a limit"});
-  KAWARA_TRY(auto given, read_bindings(options.given.files, [&](const std::string& name) {
-               std::optional<graph::ValueType> declared;
-               for (const driver::Port& port : tape.inputs)
-                 if (port.name == name)
-                   declared = declared_type_of(port);
-               return declared;
-             }));
+  DeclaredInputs declared;
+  for (const driver::Port& port : tape.inputs)
+    declared.emplace_back(port.name, declared_type_of(port));
+  KAWARA_TRY(auto given, read_bindings(options.given.files, declared));
   KAWARA_TRY(std::vector<Tensor> inputs, inputs_of(tape, std::move(given)));
   driver::Player player(std::move(tape));
   std::vector<Tensor> outputs = tensors_for(player.tape().outputs);

@@ -69,7 +69,7 @@ Diagnostics write_outputs(const std::vector<std::string>& bindings,
         errors.push_back(std::move(written).error());
       continue;
     }
-    const auto binding = output_binding_of(text, Names::OfProgram, names_of(results));
+    const auto binding = binding_of("--output", text, Names::OfProgram, names_of(results));
     if (!binding) {
       errors.push_back(binding.error());
       continue;
