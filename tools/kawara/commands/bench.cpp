@@ -232,10 +232,10 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_flag("--energy", own->energy,
                     "of a program, also measure what a call takes in energy, on its inputs and on "
                     "zeros; takes half a minute");
-  command->add_option(
-      "--input", own->inputs,
-      "values of an input: NAME=file.npy, .npz or .csv, NAME=2.5 for one element, or a .npz file "
-      "for several; repeat");
+  command->add_option("--input", own->inputs,
+                      "values of an input: NAME=file.npy, .npz or .csv (without NAME= for the only "
+                      "input), NAME=2.5 for one element, or a .npz file "
+                      "for several; repeat");
   add_shapes(*command, own->shapes);
   CLI::Option* against =
       command->add_option("--against", own->against, "another run time for the model: ort")

@@ -292,7 +292,8 @@ void add_run(CLI::App& app, int& exit_code) {
   add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option(
       "--input", options->inputs,
-      "NAME=file.npy, .npz or .csv, NAME=2.5 for an input of one element, or all.npz with "
+      "NAME=file.npy, .npz or .csv, without NAME= for the only input, NAME=2.5 for an input of one "
+      "element, or all.npz with "
       "members of these names; sizes are taken from them; a fixed pattern for the others");
   command->add_option("--output", options->outputs,
                       "NAME=file.npy, .npz or .csv to write, without NAME= for the only output, or "
