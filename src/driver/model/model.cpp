@@ -54,7 +54,7 @@ std::optional<Diagnostic> check_input(const Graph& graph, ValueId id, const Datu
           {"convert it in NumPy", printable(value.name) + ".astype(np." + in_numpy + ")", false}};
     return d;
   }
-  if ((type.shape && type.shape->size() != shape.size()))
+  if (type.shape && type.shape->size() != shape.size())
     return unusable_input(graph, value.name, given, type, "");
   for (size_t k = 0; type.shape && k < shape.size(); ++k) {
     const graph::Dim& dim = (*type.shape)[k];

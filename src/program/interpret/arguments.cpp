@@ -6,6 +6,7 @@
 #include "support/text.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace kawara::program {
 namespace {
@@ -208,7 +209,8 @@ Diagnostic unused(const Program& program, const std::string& name) {
   d.body = {wanted.empty() ? "It takes no arrays at all." : "It takes " + wanted + "."};
   const auto meant = closest(name, names);
   // One letter is another name rather than a misspelt one, but for its case.
-  if (meant && (name.size() > 1 || std::tolower(name[0]) == std::tolower((*meant)[0])))
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  if (meant && (name.size() > 1 || lower(name[0]) == lower((*meant)[0])))
     d.help = {{"did you mean", *meant, false}};
   else if (!wanted.empty())
     d.help = {{"use one of these names", "", false}};
